@@ -61,6 +61,70 @@ describe("GIBBOUS_DEVICE", function()
     assert.equal("far\ttrue\tfar\t1200\t2\n", out)
   end)
 
+  it("names devices to every option alike", function()
+    if not has_far() then return pending "the far device was not built" end
+    local out <const>, errors <const>, rc <const> = run("GIBBOUS_DEVICE=cpu GIBBOUS_FAR_NAME=far GIBBOUS_DEVICE_PATH=" .. folder, [[
+      local gb = require "gibbous"
+      local x, y, v = gb.randn(900, 3, {seed = 1}):eval(), gb.randn(700, 3, {seed = 2}):eval(), gb.randn(700, {seed = 3}):eval()
+      local function product() return gb.kernels.rbf{}(x, y):matmul(v) end
+      local plan = gb.plan(product(), {device = {"cpu", "far"}})
+      print(plan:run():equal(product()), plan.devices[2].name, plan.devices[2].range[2],
+        plan:stats().devices.far == plan.devices[2].peak, plan:explain():match("devices share[^\n]*"))
+      print(gb.plan(product(), {device = "far", budget = "1 MiB"}):run():equal(product()))
+      print(gb.zeros(2, {device = "far"}).device, gb.memory.limit(nil, {device = "far"}) > 0, x:to "cpu:1".device)
+      local wrong = {}
+      for i, f in ipairs{function(d) gb.plan(x * 2, {device = {"cpu", d}}) end, function(d) gb.config{device = d} end,
+        function(d) gb.ones(2, {device = d}) end, function(d) gb.memory.limit(nil, {device = d}) end, function(d) x:to(d) end} do
+        for _, d in ipairs{"fare", "cpu:3", "CUDA"} do
+          local _, err = pcall(f, d)
+          wrong[err.message] = (wrong[err.message] or 0) + 1
+        end
+      end
+      for text, n in pairs(wrong) do print(n, text) end
+      print(select(2, pcall(gb.config, {device = "far"})).message)
+      print(select(2, pcall(x.to, x, "f33")).message)]])
+    assert.equal("", errors)
+    assert.equal(0, rc)
+    assert.matches("^true\tfar\t900\ttrue\tdevices share an axis, one after the other\ntrue\nfar\ttrue\tcpu\n", out)
+    for _, text in ipairs{"there is no device 'fare' (cpu, far expected), did you mean 'far'?",
+      "there is no device 'cpu:3' (cpu, far expected); gb.config{devices = 3} makes it, simulated",
+      "there is no device 'CUDA' (cpu, far expected): 'CUDA' is no kind of device: lower-case letters expected"} do
+      assert.is_truthy(out:find("5\tdevice error: " .. text, 1, true), text)
+    end
+    assert.is_truthy(out:find("the environment chooses another (GIBBOUS_DEVICE=far)", 1, true))
+    assert.is_truthy(out:find("unknown dtype 'f33'", 1, true))
+  end)
+
+  it("shows each device of a plan, and says which has no prices", function()
+    if not has_far() then return pending "the far device was not built" end
+    local script <const> = [[
+      local gb = require "gibbous"
+      local x, v = gb.randn(400, 3, {seed = 1}):eval(), gb.randn(400, {seed = 2}):eval()
+      local far = x:to "far":eval()
+      local plan = gb.plan((gb.kernels.rbf{}(far, far) + 0.5 * gb.eye(400)):matmul(v:to "far"):to "cpu")
+      plan:run()
+      print(plan:explain())
+      print(plan.seconds, plan.devices[2].peak, plan:stats().devices.far)]]
+    local env <const> = "GIBBOUS_RATES=fixed GIBBOUS_DEVICE=cpu GIBBOUS_FAR_NAME=far GIBBOUS_DEVICE_PATH=" .. folder
+    local out <const>, errors <const> = run(env, script)
+    assert.equal("", errors)
+    assert.matches("\nfar +budget %S+ %a+ = %S+ %a+ arena %+ 0 B outputs %+ %S+ %a+ unused\n", out)
+    assert.matches("\npeak +%S+ %a+ on cpu at step", out)
+    assert.matches("\npeak +%S+ %a+ on far at step", out)
+    assert.matches("\nmemory held on far over time", out)
+    assert.matches("\nsmallest budget %S+ %a+ on cpu\n", out)
+    local seconds <const>, peak <const>, measured <const> = out:match "\n(%S+)\t(%d+)\t(%d+)\n$"
+    assert.is_true(tonumber(seconds) > 0)
+    assert.equal(peak, measured)
+    assert.is_true(tonumber(peak) < 400 * 400)               -- the identity is not sent there
+    assert.is_nil(out:find("has no prices", 1, true))
+    local unpriced <const>, why <const> = run(env .. " GIBBOUS_FAR_UNPRICED=1", script)
+    assert.equal("", why)
+    assert.is_truthy(unpriced:find("no seconds, for device far has no prices", 1, true))
+    assert.is_nil(unpriced:find("~%d"))
+    assert.matches("\nnil\t%d+\t%d+\n$", unpriced)
+  end)
+
   it("says why a library that is there cannot be loaded", function()
     local place <const> = os.tmpname()
     os.remove(place)

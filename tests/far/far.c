@@ -273,7 +273,8 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
   GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
-  if (home->ops != NULL && home->ops->price != NULL) { /* the fixed figures of its home */
+  if (home->ops != NULL && home->ops->price != NULL && getenv("GIBBOUS_FAR_UNPRICED") == NULL) {
+    /* the fixed figures of its home */
     prices = *home->ops->price;
     prices.measure = NULL;
     ops.price = &prices;

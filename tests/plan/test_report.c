@@ -164,7 +164,7 @@ static void the_timeline_adds_up_what_is_live (void **unused) {
   gb_node *y = add(mul(map1(GB_OP_ATAN, b), a), named(map1(GB_OP_EXP, b), "cache"));
   gb_plan *p = plan_of(y, 0);
   const gb_placement *pl = p->choice.place;
-  size_t *live = gb_timeline(p), most = 0;
+  size_t *live = gb_timeline(p, 0), most = 0;
   for (int t = 0; t < pl->nsteps; t++) {
     size_t want = gb_round_size(pl->scratch[pl->order[t]].bytes);
     for (int i = 0; i < pl->nbufs; i++) {

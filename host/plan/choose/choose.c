@@ -101,9 +101,10 @@ typedef struct walk {
   const gb_choice *x;
   const gb_plan *p; /* x->plan */
   size_t budget;
-  bool all;                       /* none is taken, all are weighed */
-  const gb_device_profile *rates; /* families are compared by time; NULL: the first that fits is taken */
-  candidate first, last, chosen;  /* first: the preferred one; last: the one of least need so far */
+  bool all;                          /* none is taken, all are weighed */
+  bool timed;                        /* families are compared by time; else the first that fits is taken */
+  gb_prices price[GB_GRAPH_DEVICES]; /* by number of the device */
+  candidate first, last, chosen;     /* first: the preferred one; last: the one of least need so far */
   size_t least;
   int short_of; /* number of the device that some placement found too little room on, 0: none but the first */
   size_t short_need; /* the least that any of them needs there */
@@ -134,16 +135,42 @@ static void note (const walk *w, const candidate *c) {
 /* The device can run parts of a fold. */
 static bool may_cut (const gb_plan *p) { return gb_device_has_parts(gb_plan_home(p)); }
 
+/* The prices of each device that runs a step; the walk is timed where all have some. 'measure': those that are not
+** known are measured. */
+static gb_status find_prices (walk *w, bool measure, gb_error *err) {
+  const gb_lowered_plan *prog = w->p->prog;
+  w->timed = false;
+  for (int s = 0; s < prog->low->nsteps; s++) {
+    const int i = prog->low->step[s].device;
+    gb_device *dev = gb_graph_device(w->p->request.graph, i);
+    const gb_device_profile *figures = w->price[i].profile;
+    if (figures == NULL && measure) GB_TRY(gb_device_profile_get(dev, &figures, err));
+    if (figures == NULL && !measure) figures = gb_device_profile_known(dev);
+    if (figures == NULL) return GB_OK;
+    w->price[i] = (gb_prices){dev->ops->price, figures, prog->threads[i]};
+  }
+  w->timed = true;
+  return GB_OK;
+}
+
+bool gb_plan_is_timed (const gb_plan *p) {
+  walk w = {.p = p};
+  return find_prices(&w, false, NULL) == GB_OK && w.timed;
+}
+
+const gb_device *gb_plan_unpriced (const gb_plan *p) {
+  const gb_lowered *low = p->prog->low;
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_device *dev = gb_graph_device(p->request.graph, low->step[s].device);
+    if (dev->ops->price == NULL) return dev;
+  }
+  return NULL;
+}
+
 static double seconds_of (const walk *w, const gb_placement *place) {
   const gb_lowered_plan *prog = w->p->prog;
-  if (w->rates == NULL) return 0;
-  gb_prices x[GB_GRAPH_DEVICES] = {{gb_plan_home(w->p)->ops->price, w->rates, prog->threads}};
-  for (int i = 1; i < prog->low->ndevices; i++) {
-    gb_device *dev = gb_graph_device(w->p->request.graph, i);
-    const gb_device_profile *known = gb_device_profile_known(dev);
-    x[i] = known == NULL ? x[0] : (gb_prices){dev->ops->price, known, gb_pool_threads(dev->pool)};
-  }
-  return gb_place_seconds(x, prog->low, prog->packed_factor, prog->npacked_factors, place);
+  return w->timed ? gb_place_seconds(w->price, prog->low, prog->packed_factor, prog->npacked_factors, place)
+                  : 0;
 }
 
 static bool is_better (const candidate *c, const candidate *than) {
@@ -271,7 +298,7 @@ static gb_status walk_candidates (walk *w, gb_error *err) {
   bool taken = false;
   GB_TRY(consider_whole(w, &taken, err));
   if (taken) return GB_OK;
-  if (!w->all) GB_TRY(gb_device_profile_get(gb_plan_home(p), &w->rates, err));
+  if (!w->all) GB_TRY(find_prices(w, true, err));
   if (pack) GB_TRY(consider_packed(w, err));
   if (cut) GB_TRY(consider_nest(w, err));
   if (cut) GB_TRY(consider_all_windows(w, false, err));
@@ -352,7 +379,7 @@ static gb_status choose_candidate (gb_choice *x, gb_error *err) {
 }
 
 static void forget_place (gb_choice *x) {
-  gb_lowered_plan_follow_threads(x->plan->prog);
+  gb_lowered_plan_follow_threads(x->plan->prog, x->plan->request.graph);
   gb_placement_unref(x->place);
   x->place = NULL;
 }
@@ -372,8 +399,9 @@ gb_status gb_choose_whole (gb_choice *x, gb_error *err) {
 
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err) {
   gb_choice *x = &p->choice;
-  walk w = {.x = x, .p = p, .all = true, .noted = p, .rates = gb_device_profile_known(gb_plan_home(p))};
-  gb_lowered_plan_follow_threads(p->prog);
+  walk w = {.x = x, .p = p, .all = true, .noted = p};
+  GB_TRY(find_prices(&w, false, err));
+  gb_lowered_plan_follow_threads(p->prog, p->request.graph);
   if (p->request.team != NULL) return gb_partition_minimum(x, minimum, err);
   const gb_status rc = run_walk(&w, err);
   *minimum = w.least;

@@ -30,6 +30,10 @@ gb_status gb_choose_whole (gb_choice *c, gb_error *err);
 /* The least that any candidate needs; p remembers the candidates. */
 gb_status gb_plan_find_minimum (gb_plan *p, size_t *minimum, gb_error *err);
 
+/* Where a device that runs a step has no prices, that device, and nothing has predicted seconds; else NULL. */
+const gb_device *gb_plan_unpriced (const gb_plan *p);
+bool gb_plan_is_timed (const gb_plan *p); /* each of them has figures, and they are known */
+
 size_t gb_choice_pinned (const gb_choice *c); /* bytes held beside the plan, caches apart */
 size_t gb_choice_budget (const gb_choice *c);
 /* Buffer b has a value that its node may lose. */

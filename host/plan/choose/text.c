@@ -173,13 +173,20 @@ static void add_life (size_t *live, int first, int last, size_t bytes) {
   live[last + 1] -= bytes;
 }
 
-size_t *gb_timeline (const gb_plan *p) {
+bool gb_plan_is_on (const gb_plan *p, int device) {
+  const gb_lowered *low = p->prog->low;
+  for (int b = 0; b < low->nbufs; b++)
+    if (low->buf[b].device == device) return true;
+  return false;
+}
+
+size_t *gb_timeline (const gb_plan *p, int device) {
   const gb_placement *pl = p->choice.place;
   size_t *live = calloc((size_t)pl->nsteps + 2, sizeof *live);
   if (live == NULL) return NULL;
   for (int t = 0; t < pl->nsteps; t++) {
     const int s = pl->order[t];
-    if (p->prog->low->step[s].device != 0) continue;
+    if (p->prog->low->step[s].device != device) continue;
     const gb_life *a = &pl->scratch[s], *b = &pl->state[s];
     const size_t inside = gb_nest_bytes(pl, t);
     add_life(live, a->first, a->last, inside > 0 ? inside : gb_round_size(a->bytes));
@@ -188,7 +195,7 @@ size_t *gb_timeline (const gb_plan *p) {
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
     const bool arena = pl->write[b] == GB_HOME_ARENA;
-    if (p->prog->low->buf[b].device != 0) continue;
+    if (p->prog->low->buf[b].device != device) continue;
     if (pl->nest != NULL && pl->compact[b]) continue; /* held by nodes */
     if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || life->last < 0) continue;
     add_life(live, arena ? life->first : 0, arena ? life->last : pl->nsteps - 1,

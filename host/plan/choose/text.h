@@ -49,9 +49,11 @@ char *gb_streamed_text (const gb_step *s, char text[GB_SHAPE_TEXT]);
 ** writes; 0: there is none. */
 size_t gb_streamed_bytes (const gb_plan *p, const gb_step *st);
 
-/* Of the placement reported: bytes held at each place, malloc'ed: what lives in the arena, and all outputs
-** and caches, which are allocated when the run begins; the most of it is the lower bound. */
-size_t *gb_timeline (const gb_plan *p);
+/* Some value of the plan lies on the device of this number. */
+bool gb_plan_is_on (const gb_plan *p, int device);
+/* Of the placement reported: bytes held on one device at each place, malloc'ed: what lives in the arena, and all
+** outputs and caches, which are allocated when the run begins; the most of it is the lower bound. */
+size_t *gb_timeline (const gb_plan *p, int device);
 size_t gb_window_count (const gb_plan *p); /* of its loop; 0: there is none */
 
 /* partition.c: the devices of the plan and the copies between them, where there are several. */

@@ -335,7 +335,7 @@ static gb_status pack_device (gb_placement *p, gathered *g, int moments, gb_erro
   g->n = 0;
   gather(p, g);
   GB_TRY(gb_pack(g->n, g->life, moments, arena, &bound, err));
-  if (g->device == 0) p->arena_bound = bound;
+  *(g->device == 0 ? &p->arena_bound : &p->abroad[g->device].bound) = bound;
   for (size_t i = 0; i < g->n; i++) g->own[i]->offset = g->life[i].offset;
   return GB_OK;
 }

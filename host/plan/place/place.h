@@ -21,13 +21,14 @@ typedef enum gb_home {
   GB_HOME_SHARED  /* where the result of its last reader will be, which works in place */
 } gb_home;
 
-/* Time is counted in places of the order in which steps run; those within a loop run once a window of its
-** axis. */
 /* What a run takes of a device beside the graph's own. Nothing is cached there. */
 typedef struct gb_abroad {
   size_t arena, outputs, peak; /* bytes; peak = arena + outputs */
+  size_t bound;                /* of the arena: bytes that live at once, at most */
 } gb_abroad;
 
+/* Time is counted in places of the order in which steps run; those within a loop run once a window of its
+** axis. */
 typedef struct gb_placement {
   int refs;
   int nbufs, nsteps, nrun; /* steps that run: those whose results are needed and do not exist */

@@ -47,17 +47,35 @@ static void say_header (const gb_plan *p, FILE *f) {
   fputc('\n', f);
 }
 
-static void say_device (const gb_plan *p, FILE *f) {
+/* What a run takes of one device. */
+typedef struct taken {
+  const char *name;
+  size_t budget, peak, arena, outputs, caches, held, lower_bound;
+} taken;
+
+static taken taken_of (const gb_plan *p, int device) {
   const gb_plan_report *r = &p->report;
-  char a[GB_BYTES_TEXT];
-  fprintf(f, "%-7s budget %s", p->request.graph->device->name, gb_size_text(r->budget, a));
-  fprintf(f, " = %s arena", gb_size_text(r->arena, a));
-  fprintf(f, " + %s outputs", gb_size_text(r->outputs, a));
-  fprintf(f, " + %s caches", gb_size_text(r->caches, a));
-  if (r->held > 0) fprintf(f, "\n        + %s in existing caches", gb_size_text(r->held, a));
-  const size_t taken = gb_add_sizes(r->peak, r->held);
-  fprintf(f, " + %s unused\n", gb_size_text(r->budget > taken ? r->budget - taken : 0, a));
+  const gb_abroad *a = &p->choice.place->abroad[device];
+  const gb_device *dev = gb_graph_device(p->request.graph, device);
+  if (device > 0)
+    return (taken){dev->name, gb_ledger_room(&dev->ledger),      a->peak, a->arena, a->outputs, 0,
+                   0,         gb_add_sizes(a->bound, a->outputs)};
+  return (taken){dev->name, r->budget, r->peak, r->arena, r->outputs, r->caches, r->held, r->lower_bound};
 }
+
+static void say_device (const gb_plan *p, int device, FILE *f) {
+  const taken t = taken_of(p, device);
+  char a[GB_BYTES_TEXT];
+  fprintf(f, "%-7s budget %s", t.name, gb_size_text(t.budget, a));
+  fprintf(f, " = %s arena", gb_size_text(t.arena, a));
+  fprintf(f, " + %s outputs", gb_size_text(t.outputs, a));
+  if (device == 0) fprintf(f, " + %s caches", gb_size_text(t.caches, a));
+  if (t.held > 0) fprintf(f, "\n        + %s in existing caches", gb_size_text(t.held, a));
+  const size_t used = gb_add_sizes(t.peak, t.held);
+  fprintf(f, " + %s unused\n", gb_size_text(t.budget > used ? t.budget - used : 0, a));
+}
+
+static bool is_on_several (const gb_plan *p) { return p->prog->low->ndevices > 1; }
 
 static int peak_place (const gb_plan *p, const size_t *live) {
   int at = -1;
@@ -66,19 +84,20 @@ static int peak_place (const gb_plan *p, const size_t *live) {
   return at;
 }
 
-static void say_peak (const gb_plan *p, const size_t *live, FILE *f) {
-  const gb_plan_report *r = &p->report;
+static void say_peak (const gb_plan *p, int device, const size_t *live, FILE *f) {
+  const taken r = taken_of(p, device);
   const int at = peak_place(p, live);
   char a[GB_BYTES_TEXT], b[GB_BYTES_TEXT];
-  fprintf(f, "peak    %s", gb_size_text(r->peak, a));
+  fprintf(f, "peak    %s", gb_size_text(r.peak, a));
+  if (is_on_several(p)) fprintf(f, " on %s", r.name);
   if (at >= 0) {
     const char *what = p->prog->low->step[p->choice.place->order[at]].what;
     fprintf(f, " at step %d \"", p->number[at] + 1);
     gb_put(f, what, gb_width(what, 22));
     fputc('"', f);
   }
-  const double lost = r->peak == 0 ? 0 : (double)(r->peak - r->lower_bound) / (double)r->peak;
-  fprintf(f, ", lower bound %s, fragmentation %.2f %%\n", gb_size_text(r->lower_bound, b), 100 * lost);
+  const double lost = r.peak == 0 ? 0 : (double)(r.peak - r.lower_bound) / (double)r.peak;
+  fprintf(f, ", lower bound %s, fragmentation %.2f %%\n", gb_size_text(r.lower_bound, b), 100 * lost);
 }
 
 /* buffers */
@@ -219,12 +238,14 @@ static int end_of_bar (const gb_plan *p, int t, int share) {
 }
 
 /* A line a step; where there are many, a line for several. */
-static void say_time (const gb_plan *p, const size_t *live, FILE *f) {
+static void say_time (const gb_plan *p, int device, const size_t *live, FILE *f) {
   const gb_placement *pl = p->choice.place;
   const int top = peak_place(p, live), share = (pl->nrun + MOST_BARS - 1) / MOST_BARS;
   if (top < 0 || live[top] == 0) return;
   char size[GB_BYTES_TEXT];
-  fprintf(f, "memory held over time, by step; # up to %s\n", gb_size_text(live[top], size));
+  fputs("memory held", f);
+  if (is_on_several(p)) fprintf(f, " on %s", gb_graph_device(p->request.graph, device)->name);
+  fprintf(f, " over time, by step; # up to %s\n", gb_size_text(live[top], size));
   for (int t = 0; t < pl->nsteps;) {
     const int last = end_of_bar(p, t, share);
     if (t == pl->loop_first && gb_window_count(p) > 0) say_loop(p, f);
@@ -275,10 +296,16 @@ static bool is_telling (const gb_plan_report *r, int at) {
   return at == first || at == last;
 }
 
-static void say_offers (const gb_plan_report *r, bool math, FILE *f) {
+static void say_offers (const gb_plan *p, FILE *f) {
+  const gb_plan_report *r = &p->report;
+  const gb_device *unpriced = gb_plan_unpriced(p);
   int shown = 0, needless = 0, more = 0;
-  if (r->ncandidates > 0)
-    fprintf(f, "realisations, %s\n", math ? "equal up to rounding" : "all of the same bits");
+  if (r->ncandidates > 0) {
+    fprintf(f, "realisations, %s", p->request.options.math ? "equal up to rounding" : "all of the same bits");
+    if (is_on_several(p)) fprintf(f, ", with their bytes on %s", gb_plan_home(p)->name);
+    if (unpriced != NULL) fprintf(f, "; no seconds, for device %s has no prices", unpriced->name);
+    fputc('\n', f);
+  }
   for (int i = 0; i < r->ncandidates; i++)
     if (r->candidate[i].chosen) say_offer(r, &r->candidate[i], f);
   for (int i = 0; i < r->ncandidates; i++) {
@@ -336,26 +363,38 @@ static void say_measured (const gb_plan *p, FILE *f) {
           (long long)s->measured - (long long)s->predicted);
 }
 
+typedef void say_live (const gb_plan *p, int device, const size_t *live, FILE *f);
+
+/* What is held on each device over time. */
+static bool say_each (const gb_plan *p, say_live *say, FILE *f) {
+  for (int i = 0; i < p->prog->low->ndevices; i++) {
+    if (i > 0 && !gb_plan_is_on(p, i)) continue;
+    size_t *live = gb_timeline(p, i);
+    if (live == NULL) return false;
+    say(p, i, live, f);
+    free(live);
+  }
+  return true;
+}
+
 char *gb_plan_explain (const gb_plan *p) {
   char *text = NULL, size[GB_BYTES_TEXT];
-  size_t n, *live = gb_timeline(p);
-  FILE *f = live == NULL ? NULL : open_memstream(&text, &n);
-  if (f == NULL) {
-    free(live);
-    return NULL;
-  }
+  size_t n;
+  FILE *f = open_memstream(&text, &n);
+  if (f == NULL) return NULL;
   say_header(p, f);
-  say_device(p, f);
-  say_peak(p, live, f);
-  const bool ok = say_rows(p, false, MOST_BUFFERS, f) && say_rows(p, true, MOST_INPUTS, f);
+  for (int i = 0; i < p->prog->low->ndevices; i++)
+    if (i == 0 || gb_plan_is_on(p, i)) say_device(p, i, f);
+  bool ok = say_each(p, say_peak, f);
+  ok = ok && say_rows(p, false, MOST_BUFFERS, f) && say_rows(p, true, MOST_INPUTS, f);
   gb_partition_explain(p, f);
   say_streamed(p, f);
-  say_time(p, live, f);
-  say_offers(&p->report, p->request.options.math, f);
-  fprintf(f, "smallest budget %s\n", gb_size_text(p->report.minimum, size));
+  ok = ok && say_each(p, say_time, f);
+  say_offers(p, f);
+  fprintf(f, "smallest budget %s", gb_size_text(p->report.minimum, size));
+  fprintf(f, is_on_several(p) ? " on %s\n" : "\n", gb_plan_home(p)->name);
   if (p->report.ncandidates > 1) say_sweep(&p->report, f);
   say_measured(p, f);
-  free(live);
   if (fclose(f) == 0 && ok) return text;
   free(text);
   return NULL;

@@ -104,7 +104,7 @@ static void write_results (json *j, const gb_plan *p) {
 static void write_device (json *j, const gb_plan *p) {
   begin(j, "device", '{');
   write_text(j, "name", p->request.graph->device->name);
-  write_size(j, "threads", (size_t)p->prog->threads);
+  write_size(j, "threads", (size_t)p->prog->threads[0]);
   end(j, '}');
 }
 
@@ -261,7 +261,7 @@ static void write_devices (json *j, const gb_plan *p) {
 
 char *gb_plan_json (const gb_plan *p) {
   char *text = NULL;
-  size_t n, *live = gb_timeline(p);
+  size_t n, *live = gb_timeline(p, 0);
   json j = {.f = live == NULL ? NULL : open_memstream(&text, &n)};
   if (j.f != NULL) {
     begin(&j, NULL, '{');

@@ -114,20 +114,13 @@ static gb_status report_number (const gb_plan *p, int number, gb_plan_device *d,
   return GB_OK;
 }
 
-static bool is_used (const gb_plan *p, int number) {
-  const gb_lowered *low = p->prog->low;
-  for (int b = 0; b < low->nbufs; b++)
-    if (low->buf[b].device == number) return true;
-  return false;
-}
-
 static gb_status report_moves (gb_plan *p, gb_error *err) {
   const int n = p->prog->low->ndevices;
   if (n == 1) return GB_OK;
   p->device = calloc((size_t)n, sizeof *p->device);
   if (p->device == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
   for (int i = 0; i < n; i++)
-    if (i == 0 || is_used(p, i)) GB_TRY(report_number(p, i, &p->device[p->ndevices++], err));
+    if (i == 0 || gb_plan_is_on(p, i)) GB_TRY(report_number(p, i, &p->device[p->ndevices++], err));
   return GB_OK;
 }
 
@@ -151,8 +144,7 @@ static size_t windows_of (const gb_plan_device *d) {
 static void say_device (const gb_plan_device *d, FILE *f) {
   char peak[GB_BYTES_TEXT], budget[GB_BYTES_TEXT];
   fprintf(f, "  %-8s", d->name);
-  if (d->extent == 0) fputs(" steps of its values", f);
-  else if (d->hi == d->lo) fprintf(f, " nothing of %zu", d->extent);
+  if (d->hi == d->lo) fprintf(f, " nothing of %zu", d->extent);
   else
     fprintf(f, " %zu to %zu of %zu in %zu window%s", d->lo + 1, d->hi, d->extent, windows_of(d),
             windows_of(d) == 1 ? "" : "s");
@@ -170,9 +162,10 @@ void gb_partition_explain (const gb_plan *p, FILE *f) {
   const gb_plan_device *d;
   const int n = gb_plan_devices(p, &d);
   if (n == 0 || d == NULL) return;
-  fputs(p->request.team != NULL ? "devices, simulated: one after the other\n" : "devices\n", f);
+  fputs(p->request.team != NULL ? "devices share an axis, one after the other\n" : "moved between devices\n",
+        f);
   for (int i = 0; i < n; i++) {
-    say_device(&d[i], f);
+    if (p->request.team != NULL) say_device(&d[i], f);
     for (int k = 0; k < d[i].ncopies; k++) say_copy(&d[i].copy[k], f);
   }
 }

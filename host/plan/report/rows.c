@@ -220,7 +220,7 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
                        .lower_bound = gb_add_sizes(pl->arena_bound, gb_add_sizes(pl->outputs, pl->caches)),
                        .minimum = p->report.minimum,
                        .least = p->request.options.least,
-                       .timed = gb_device_profile_known(p->request.graph->device) != NULL,
+                       .timed = gb_plan_is_timed(p),
                        .nsteps = pl->nrun,
                        .nrows = (int)(r - p->row),
                        .ncandidates = (int)p->ncandidates,

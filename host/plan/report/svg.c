@@ -58,6 +58,7 @@ static void write_line (const canvas *c, double x0, double y0, double x1, double
 static void write_head (const canvas *c) {
   const gb_plan_report *r = &c->p->report;
   char peak[GB_BYTES_TEXT], bound[GB_BYTES_TEXT], text[GB_ROW_TEXT] = "";
+  const bool several = c->p->prog->low->ndevices > 1;
   fprintf(
       c->f,
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n",
@@ -80,8 +81,9 @@ static void write_head (const canvas *c) {
   if (c->p->request.nouts > 3) gb_append(text, sizeof text, " and %zu more", c->p->request.nouts - 3);
   write_text(c, LEFT, 24, "title", text, 100);
   text[0] = '\0';
-  gb_append(text, sizeof text, "%d step%s, peak %s, lower bound %s", r->nsteps, r->nsteps == 1 ? "" : "s",
-            gb_size_text(r->peak, peak), gb_size_text(r->lower_bound, bound));
+  gb_append(text, sizeof text, "%d step%s, peak %s%s%s, lower bound %s", r->nsteps, r->nsteps == 1 ? "" : "s",
+            gb_size_text(r->peak, peak), several ? " on " : "",
+            several ? c->p->request.graph->device->name : "", gb_size_text(r->lower_bound, bound));
   if (c->p->request.nouts > 0 && *c->p->request.out[0]->where)
     gb_append(text, sizeof text, ", %.60s", c->p->request.out[0]->where);
   write_text(c, LEFT, 42, "grey", text, 140);
@@ -248,7 +250,7 @@ static double top_of (const gb_plan *p) {
 }
 
 static bool open_canvas (canvas *c, const gb_plan *p, char **text, size_t *n) {
-  *c = (canvas){.p = p, .top = top_of(p), .live = gb_timeline(p), .ncolumns = p->report.nsteps};
+  *c = (canvas){.p = p, .top = top_of(p), .live = gb_timeline(p, 0), .ncolumns = p->report.nsteps};
   if (c->live == NULL) return false;
   c->f = open_memstream(text, n);
   return c->f != NULL;
