@@ -54,7 +54,7 @@ static bool follows_to (const gb_node *n, int depth) {
   return true;
 }
 
-static bool follows (const gb_node *n) { return follows_to(n, DEEPEST); }
+bool gb_follows (const gb_node *n) { return follows_to(n, DEEPEST); }
 
 /* Its bits are the same on every device. */
 static bool is_arithmetic (gb_op op) {
@@ -67,20 +67,19 @@ static bool is_arithmetic (gb_op op) {
 static bool is_rebuilt (const gb_node *n) {
   if ((n->flags & GB_NODE_HELD) != 0 || n->ndropped > 0) return false;
   if (n->nin == 0) return is_number(n);
-  if (gb_ops[n->op].kind == GB_KIND_VIEW) return n->nin == 1 && follows(n);
-  return is_arithmetic(n->op) && gb_node_shape(n)->ndim > 0 && follows(n);
+  if (gb_ops[n->op].kind == GB_KIND_VIEW) return n->nin == 1 && gb_follows(n);
+  return is_arithmetic(n->op) && gb_node_shape(n)->ndim > 0 && gb_follows(n);
 }
 
 static gb_status rebuild (gb_node *a, int device, gb_node **out, gb_error *err) {
   gb_graph *g = a->graph;
   gb_node *in[2] = {NULL, NULL};
-  const int before = g->generators_on;
   gb_status st = GB_OK;
   for (int i = 0; st == GB_OK && i < a->nin; i++) st = gb_move(a->in[i], device, &in[i], err);
-  g->generators_on = device;
+  const int before = gb_graph_build_on(g, device);
   if (st == GB_OK)
     st = gb_node_build(g, a->op, a->nin, in, &a->attr, gb_node_shape(a), gb_node_dtype(a), out, err);
-  g->generators_on = before;
+  gb_graph_build_on(g, before);
   for (int i = 0; i < 2; i++) gb_node_unref(in[i]);
   return st;
 }
@@ -110,7 +109,7 @@ static gb_status find_device (gb_op op, int nin, gb_node *const *in, int *device
   const gb_node *fixed = NULL;
   *device = in[0]->device;
   for (int i = 0; i < nin; i++) {
-    if (follows(in[i])) continue;
+    if (gb_follows(in[i])) continue;
     if (fixed != NULL && in[i]->device != fixed->device) return refuse(op, fixed, in[i], err);
     if (fixed == NULL) fixed = in[i];
   }

@@ -346,12 +346,11 @@ static gb_status check_grown (gb_op op, int nin, gb_node *const *in, const gb_at
 ** is moved there. */
 static gb_status canonical (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                             const gb_value *v, gb_node **out, gb_error *err) {
-  const int before = g->generators_on, device = device_of(g, op, nin, in, attr);
+  const int device = device_of(g, op, nin, in, attr), before = gb_graph_build_on(g, device);
   *out = NULL;
-  g->generators_on = device;
   gb_status st = gb_simplify(g, op, in, attr, v, out, err);
   if (st == GB_OK && *out == NULL) st = gb_canon(g, op, nin, in, attr, out, err);
-  g->generators_on = before;
+  gb_graph_build_on(g, before);
   if (st != GB_OK || *out == NULL || (*out)->device == device) return st;
   gb_node *form = *out;
   *out = NULL;

@@ -120,6 +120,13 @@ void gb_node_unref (gb_node *n); /* NULL is fine; iterative */
 static inline gb_device *gb_graph_device (const gb_graph *g, int number) {
   return number == 0 ? g->device : g->more[number - 1];
 }
+/* Nodes without inputs, such as numbers, are built on that device from here on; returns the one before. */
+static inline int gb_graph_build_on (gb_graph *g, int device) {
+  const int before = g->generators_on;
+  g->generators_on = device;
+  return before;
+}
+
 static inline const gb_device *gb_node_device (const gb_node *n) {
   return gb_graph_device(n->graph, n->device);
 }
@@ -192,6 +199,8 @@ gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);
 /* Errors: EDEVICE, "who: works on cpu, and ...", for a node of another device than the graph's own. */
 gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err);
 /* True: the inputs lie on one device. */
+/* Goes with its readers: a value without axes, or an expression of numbers by elementwise ops and views. */
+bool gb_follows (const gb_node *n);
 bool gb_on_one_device (int nin, gb_node *const *in);
 /* gb_node_build of inputs that lie on several: those without axes, and those that gb_move builds again, follow
 ** the others. Errors: EDEVICE where two others differ. */

@@ -152,9 +152,9 @@ lua_Integer lgb_optinteger (lua_State *L, int arg, const char *name, lua_Integer
 bool lgb_optbool (lua_State *L, int arg, const char *name, bool def);
 const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *def);
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
-/* The number of the device of option 'device'; without one that of the session, 0. Nodes without inputs that the
-** binding builds after this lie there. */
-int lgb_optdevice (lua_State *L, int arg);
+/* The number of the device of option 'device'. Nodes without inputs that the binding builds after this lie
+** there. */
+int lgb_optdevice (lua_State *L, int arg, int def);
 /* The device of this name, which is opened where it is not yet: all options that name devices end here. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name);                      /* in the graph */

@@ -119,7 +119,7 @@ static int tensor_of_tensor (lua_State *L, gb_node *x, gb_dtype t, int device) {
   gb_error err;
   if (gb_node_dtype(x) == t) y->node = gb_node_ref(x);
   else lgb_result(L, gb_node_build(x->graph, GB_OP_CAST, 1, &x, NULL, NULL, t, &y->node, &err), &err);
-  return device == 0 ? 1 : lgb_pushmoved(L, y->node, device);
+  return lgb_pushmoved(L, y->node, device);
 }
 
 /* gb.tensor(t, {dtype, device}): t is a number, a boolean, nested lists, or a tensor */
@@ -127,8 +127,8 @@ static int make_tensor (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, make_options);
-  const int device = lgb_optdevice(L, 2);
   gb_node *x = lgb_tonode(L, 1);
+  const int device = lgb_optdevice(L, 2, x != NULL ? x->device : 0);
   if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)), device);
   const int type = lua_type(L, 1);
   if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
@@ -165,7 +165,7 @@ static gb_shape checkmaker (lua_State *L, int first, const char *const *names, i
   }
   if (*options != 0) {
     lgb_checkoptions(L, *options, names);
-    lgb_optdevice(L, *options);
+    lgb_optdevice(L, *options, 0);
   }
   const gb_shape s = lgb_checkshape(L, first, last);
   for (int i = 0; i < s.ndim; i++)
@@ -209,7 +209,7 @@ static int make_full (lua_State *L) {
   const int type = lua_type(L, 2);
   if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) return luaL_typeerror(L, 2, "number or boolean");
   lgb_checkoptions(L, 3, make_options);
-  lgb_optdevice(L, 3);
+  lgb_optdevice(L, 3, 0);
   const gb_dtype t = lgb_optdtype(L, 3, type == LUA_TBOOLEAN ? GB_BOOL : s->dtype);
   check_exact(L, 2, 3, "gb.full");
   const gb_shape shape = lgb_checkshape(L, 1, 1);
@@ -246,7 +246,7 @@ static int make_eye (lua_State *L) {
   lua_settop(L, 2);
   const size_t n = checkcount(L, 1);
   lgb_checkoptions(L, 2, make_options);
-  lgb_optdevice(L, 2);
+  lgb_optdevice(L, 2, 0);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_eye(s->graph, n, lgb_optdtype(L, 2, s->dtype), &y->node, &err), &err);
@@ -291,7 +291,7 @@ static int make_range (lua_State *L) {
   }
   const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2), step = luaL_optnumber(L, 3, 1);
   lgb_checkoptions(L, 4, make_options);
-  lgb_optdevice(L, 4);
+  lgb_optdevice(L, 4, 0);
   if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))
     return lgb_fail(L, GB_EOPTION, "range: finite bounds and a step other than 0 expected");
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
@@ -327,7 +327,7 @@ static int make_linspace (lua_State *L) {
   const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2);
   const size_t n = checkcount(L, 3);
   lgb_checkoptions(L, 4, make_options);
-  lgb_optdevice(L, 4);
+  lgb_optdevice(L, 4, 0);
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
   if (!isfinite(a) || !isfinite(b))
     return lgb_fail(L, GB_EOPTION, "linspace: finite bounds expected, got %g and %g", gb_plain(a),
@@ -385,7 +385,7 @@ static int make_randperm (lua_State *L) {
   lua_settop(L, 2);
   const size_t n = checkcount(L, 1);
   lgb_checkoptions(L, 2, names);
-  lgb_optdevice(L, 2);
+  lgb_optdevice(L, 2, 0);
   const gb_shape shape = gb_shape_of(1, &n);
   const gb_attr attr = next_stream(L, s, lua_isnil(L, 2) ? 0 : 2);
   return push_given(L, s, GB_OP_RANDPERM, &attr, &shape, GB_I64);
@@ -397,7 +397,7 @@ static int make_sobol (lua_State *L) {
   lua_settop(L, 3);
   const size_t dim[2] = {checkcount(L, 1), checkcount(L, 2)};
   lgb_checkoptions(L, 3, random_options);
-  lgb_optdevice(L, 3);
+  lgb_optdevice(L, 3, 0);
   const gb_shape shape = gb_shape_of(2, dim);
   const int o = lua_isnil(L, 3) ? 0 : 3;
   const gb_dtype t = random_dtype(L, s, o);

@@ -211,10 +211,10 @@ int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name) {
   return number;
 }
 
-int lgb_optdevice (lua_State *L, int arg) {
+int lgb_optdevice (lua_State *L, int arg, int def) {
   lgb_session *s = lgb_session_of(L);
   const char *name = lgb_optstring(L, arg, "device", NULL);
-  return s->graph->generators_on = name == NULL ? 0 : lgb_devicenumber(L, s, name);
+  return s->graph->generators_on = name == NULL ? def : lgb_devicenumber(L, s, name);
 }
 
 /* Bytes from a number or from text such as "1.5 GiB", "200MB". */

@@ -156,11 +156,12 @@ static int m_diagonal (lua_State *L) {
 
 /* -- positions */
 
-/* Replaces 'arg' by an i64 tensor holding 'count' positions, from 1, of which fill() gives the next. */
-static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder) {
-  lgb_tensor *t = lgb_newtensor(L);
+/* Replaces 'arg' by the i64 tensor of 'holder', positions from 1, on a device of the graph. */
+static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder, int device) {
+  lgb_tensor *leaf = lgb_newtensor(L), *t = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, lgb_leaf(s, holder, NULL, &t->node, &err), &err);
+  lgb_result(L, lgb_leaf(s, holder, NULL, &leaf->node, &err), &err);
+  lgb_result(L, gb_move(leaf->node, device, &t->node, &err), &err);
   lua_replace(L, arg);
   return t->node;
 }
@@ -189,7 +190,7 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
   int64_t *out = gb_host_elements(holder);
   for (size_t i = 0; i < extent; i++)
     if (gb_tensor_at(v, &i) != 0) *out++ = (int64_t)i + 1;
-  return leaf_of_positions(L, s, arg, holder);
+  return leaf_of_positions(L, s, arg, holder, mask->device);
 }
 
 static int64_t list_position (lua_State *L, lua_Integer at, size_t extent) {
@@ -203,7 +204,8 @@ static int64_t list_position (lua_State *L, lua_Integer at, size_t extent) {
   return i > 0 ? i : i + n + 1;
 }
 
-static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, size_t extent) {
+static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, const gb_node *x, int axis) {
+  const size_t extent = gb_node_shape(x)->dim[axis];
   const lua_Integer n = (lua_Integer)lua_rawlen(L, arg);
   lua_rawgeti(L, arg, 1);
   const bool mask = lua_isboolean(L, -1);
@@ -226,10 +228,10 @@ static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, size_t
     else if (lua_toboolean(L, -1)) *out++ = i;
     lua_pop(L, 1);
   }
-  return leaf_of_positions(L, s, arg, holder);
+  return leaf_of_positions(L, s, arg, holder, x->device);
 }
 
-/* Positions along 'axis' of x: an i64 tensor, a bool tensor, a list of either, or one number. */
+/* Positions along 'axis' of x: an i64 tensor, a bool tensor, or, on the device of x, a list or one number. */
 static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_node *x, int axis) {
   const size_t extent = gb_node_shape(x)->dim[axis];
   gb_node *idx = lgb_tonode(L, arg);
@@ -245,7 +247,7 @@ static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_
     lua_replace(L, arg);
   }
   if (!lua_istable(L, arg)) luaL_typeerror(L, arg, "positions");
-  return positions_of_list(L, s, arg, extent);
+  return positions_of_list(L, s, arg, x, axis);
 }
 
 /* x:index(d, idx or mask) */

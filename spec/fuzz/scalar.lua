@@ -259,7 +259,7 @@ local function lgamma(x)
   if x <= 0 then
     if x == floor(x) then return huge end
     if x > -1e-10 then return -log(-x) end
-    return log(math.pi / abs(math.sin(math.pi * (x - floor(x))))) - lgamma(1 - x)
+    return log(math.pi / abs(math.sin(math.pi * (x - floor(x + 0.5))))) - lgamma(1 - x)
   end
   local product, below = 1.0, 0.0
   while x < 15 do

@@ -1,4 +1,5 @@
 -- Values on several devices of one session: x:to, what follows it, plans that promise the bytes of each device.
+local core = require "gibbous.core"
 local gb = require "gibbous"
 
 local home <const> = gb.config().device
@@ -60,6 +61,48 @@ describe("values on another device", function()
     local g <const> = gb.grad((((w:to(other) * 2) ^ 2):sum()):to(home), w)
     assert.equal(home, g.device)
     assert.equal("8 16 24", table.concat(g:totable(), " "):gsub("%.0", ""))
+  end)
+
+  it("take the numbers that an expression is rewritten with along", function()
+    local far <const> = x:to(other)
+    local squares <const> = ((far:unsqueeze(2) - far:unsqueeze(1))^2):sum(-1)
+    local here <const> = ((x:unsqueeze(2) - x:unsqueeze(1))^2):sum(-1)
+    assert.is_true(((squares * -0.5):exp() + squares / 3):to(home):equal((here * -0.5):exp() + here / 3))
+  end)
+
+  it("have gradients where the variable is, also gradients that are numbers", function()
+    local w <const> = gb.tensor({{1, 2}, {3, 4}}, {device = other}):requires_grad()
+    local u <const> = gb.tensor({1, 2}, {device = other}):requires_grad()
+    local slopes <const> = gb.grad(w:ceil():sum() + w:sum(), {w, u}, {unused = "zero"})
+    for _, g in ipairs(slopes) do assert.equal(other, g.device) end
+    assert.equal("1 1 0 0", table.concat(gb.cat{slopes[1][1], slopes[2]}:totable(), " "):gsub("%.0", ""))
+    local tops <const> = w:max({1}, {keepdim = true}):to(home)      -- twice derived, by way of both devices
+    local f <const> = core.sqdist(tops:to(other), tops:to(other)):to(home):sum()
+    assert.equal(other, gb.grad(gb.grad(f, w):to(home):sum(), w, {unused = "zero"}).device)
+    assert.equal("3 3", table.concat(gb.grad(u * 3, u, {cotangent = gb.ones(2)}):totable(), " "):gsub("%.0", ""))
+    local ok, err = pcall(gb.grad, u * 3, u, {cotangent = gb.tensor{1, 2}})
+    assert.is_false(ok)
+    assert.is_truthy(tostring(err):find("the result lies on " .. other .. ", and the cotangent on " .. home, 1, true))
+  end)
+
+  it("are indexed by lists, numbers and masks", function()
+    local far <const> = gb.tensor({5, 6, 7}, {device = other})
+    local function text(y)
+      assert.equal(other, y.device)
+      return (table.concat(y:totable(), " "):gsub("%.0", ""))
+    end
+    assert.equal("7 5", text(far:index(1, {3, 1})))
+    assert.equal("6", text(far:index(1, 2)))
+    assert.equal("5 7", text(far:index(1, {true, false, true})))
+    assert.equal("6 7", text(far:index(1, far:gt(5))))
+    assert.equal("5 0 0", text(far:put(1, {2, 3}, 0)))
+    assert.has_error(function() return far:index(1, gb.tensor{true, false, true}) end)
+  end)
+
+  it("come home by gb.tensor, too", function()
+    local far <const> = gb.tensor({1, 2}, {device = other})
+    assert.equal(home, gb.tensor(far, {device = home}).device)
+    assert.equal(other, gb.tensor(far, {dtype = "f32"}).device)
   end)
 
   it("are planned to the byte on each device", function()

@@ -1,4 +1,5 @@
-/* grad.c - reverse mode: cotangents flow from younger nodes to older ones, one rule a node.
+/* grad.c - reverse mode: cotangents flow from younger nodes to older ones, one rule a node. A cotangent lies on
+** the device of its node, also where it is made of numbers alone.
 **
 ** Nodes are visited in descending order of serial: inputs are older than users. An interior node may be among
 ** the xs, but only a node that the canonicaliser kept is below y. */
@@ -98,8 +99,10 @@ static gb_status push (tape *t, gb_node *n, gb_node *const *out_bar) {
   if (!need || !in_bar)
     st = gb_fail(t->err, GB_ENOMEM, "no memory for the gradient of %s", gb_ops[n->op].name);
   for (int i = 0; st == GB_OK && i < n->nin; i++) need[i] = t->matters[place(t, receiver(t, n, i))];
+  const int before = gb_graph_build_on(t->g, n->device);
   if (st == GB_OK)
     st = (factored(t, n) ? gb_grad_through_factor : rule_of(n->op))(n, out_bar, need, in_bar, t->err);
+  gb_graph_build_on(t->g, before);
   for (int i = 0; st == GB_OK && i < n->nin; i++) {
     if (!in_bar[i]) continue;
     gb_node *bar = in_bar[i];
@@ -129,6 +132,16 @@ static gb_status sweep (tape *t) {
   return GB_OK;
 }
 
+/* v everywhere, of x's shape and dtype and on its device. */
+static gb_status fill (gb_node *x, double v, gb_node **out, gb_error *err) {
+  const int before = gb_graph_build_on(x->graph, x->device);
+  gb_formula e;
+  gb_formula_init(&e, x->graph, err);
+  const gb_status st = gb_formula_take(&e, gb_ex_fill(&e, v, x), out);
+  gb_graph_build_on(x->graph, before);
+  return st;
+}
+
 static gb_status answer (tape *t, gb_node *x, bool unused_zero, gb_node **out) {
   const size_t at = place(t, x);
   if (at < t->below.count && t->bar[at][0]) {
@@ -140,9 +153,7 @@ static gb_status answer (tape *t, gb_node *x, bool unused_zero, gb_node **out) {
     return gb_fail(t->err, GB_EOPTION,
                    "grad: the result does not depend on %s; unused = \"zero\" gives zeros for it",
                    gb_node_text(x, text));
-  gb_formula e;
-  gb_formula_init(&e, t->g, t->err);
-  return gb_formula_take(&e, gb_ex_fill(&e, 0, x), out);
+  return fill(x, 0, out, t->err);
 }
 
 static gb_status seed (gb_node *y, gb_node *cotangent, gb_node **out, gb_error *err) {
@@ -150,13 +161,11 @@ static gb_status seed (gb_node *y, gb_node *cotangent, gb_node **out, gb_error *
   char text[GB_NODE_TEXT], other[GB_NODE_TEXT];
   if (!gb_dtype_is_float(gb_node_dtype(y)))
     return gb_fail(err, GB_EDTYPE, "grad: expected a float result, got %s", gb_dtype_name(gb_node_dtype(y)));
-  gb_formula e;
-  gb_formula_init(&e, y->graph, err);
   if (!cotangent) {
     if (gb_shape_numel(s) != 1)
       return gb_fail(err, GB_ESHAPE, "grad: expected a result of one element or a cotangent: %s",
                      gb_node_text(y, text));
-    return gb_formula_take(&e, gb_ex_fill(&e, 1, y), out);
+    return fill(y, 1, out, err);
   }
   if (!gb_shape_equal(gb_node_shape(cotangent), s))
     return gb_fail(err, GB_ESHAPE, "grad: expected a cotangent of the result's shape: %s, %s",
@@ -164,8 +173,11 @@ static gb_status seed (gb_node *y, gb_node *cotangent, gb_node **out, gb_error *
   if (gb_node_dtype(cotangent) != gb_node_dtype(y))
     return gb_fail(err, GB_EDTYPE, "grad: expected a cotangent of %s, got %s",
                    gb_dtype_name(gb_node_dtype(y)), gb_dtype_name(gb_node_dtype(cotangent)));
-  *out = gb_node_ref(cotangent);
-  return GB_OK;
+  if (cotangent->device != y->device && !gb_follows(cotangent))
+    return gb_fail(err, GB_EDEVICE,
+                   "grad: the result lies on %s, and the cotangent on %s: move it, c:to '%s'",
+                   gb_node_device(y)->name, gb_node_device(cotangent)->name, gb_node_device(y)->name);
+  return gb_move(cotangent, y->device, out, err);
 }
 
 gb_status gb_grad (gb_node *y, gb_node *cotangent, size_t n, gb_node *const *xs, bool unused_zero,

@@ -64,7 +64,7 @@ void take_gradient (gb_node *y, gb_node *cotangent, size_t n, gb_node *const *xs
 
 bool gradient_is_right (const char *what, gb_node *y, size_t n, gb_node *const *xs, double tol) {
   gb_node *cotangent = like_leaf(y), *bar[4];
-  take_gradient(y, cotangent, n, xs, bar);
+  take_gradient(y, BUILD(gb_move, cotangent, y->device), n, xs, bar);
   double *w = value_of(cotangent, NULL);
   bool ok = true;
   for (size_t k = 0; k < n && ok; k++) {
