@@ -233,13 +233,12 @@ gb_status gb_choice_refuse (const gb_choice *c, const gb_placement *place, size_
 gb_status gb_choice_refuse_abroad (const gb_choice *c, int device, size_t need, gb_error *err) {
   const gb_device *dev = gb_graph_device(c->plan->request.graph, device);
   const size_t have = gb_ledger_room(&dev->ledger);
-  char least[GB_BYTES_TEXT], room[GB_BYTES_TEXT], limit[GB_BYTES_TEXT], more[GB_BYTES_TEXT];
+  char least[GB_BYTES_TEXT], room[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_EREFUSED,
           "plan refused: it needs %s on %s, where %s are free of a limit of %s: "
-          "raise it, gb.memory.limit('%s', {device = '%s'}), or move less there",
+          "raise it, gb.memory.limit(%zu, {device = '%s'}), or move less there",
           gb_bytes_text(need, least), dev->name, gb_bytes_text(have, room),
-          gb_bytes_text(dev->ledger.limit, limit), gb_bytes_text(dev->ledger.limit - have + need, more),
-          dev->name);
+          gb_bytes_text(dev->ledger.limit, limit), dev->ledger.limit - have + need, dev->name);
   if (err != NULL) err->need = err->minimum = need, err->have = have;
   return GB_EREFUSED;
 }
