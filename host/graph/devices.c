@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/build.h"
+#include "graph/call.h"
 
 gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_error *err) {
   *number = 0;
@@ -30,8 +31,8 @@ gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err) {
   const char *home = n->graph->device->name;
   char text[GB_NODE_TEXT];
   if (n->device == 0) return GB_OK;
-  return gb_fail(err, GB_EDEVICE, "%s: works on %s, and %s lies on %s: move it first, x:to '%s'", who, home,
-                 gb_node_text(n, text), gb_node_device(n)->name, home);
+  return gb_fail(err, GB_EDEVICE, "%s: this runs on %s, and %s lies on %s: move it first, x:to '%s'", who,
+                 home, gb_node_text(n, text), gb_node_device(n)->name, home);
 }
 
 /* what follows its readers */
@@ -104,11 +105,21 @@ static gb_status refuse (gb_op op, const gb_node *a, const gb_node *b, gb_error 
                  gb_node_device(b)->name, where);
 }
 
-/* The device of the inputs that do not follow others; where all do, that of the first. */
+/* Registered ops get tensors of the graph's own device. */
+static gb_status check_call (const gb_attr *attr, int nin, gb_node *const *in, gb_error *err) {
+  const gb_call *c = gb_call_get((int)attr->i[0]);
+  for (int i = 0; i < nin; i++)
+    if (!gb_follows(in[i])) GB_TRY(gb_node_at_home(in[i], c == NULL ? "a registered op" : c->name, err));
+  return GB_OK;
+}
+
+/* The device of the inputs that do not follow others; where all do, that of the first that somebody placed: numbers
+** lie on device 0 unless a script says otherwise. */
 static gb_status find_device (gb_op op, int nin, gb_node *const *in, int *device, gb_error *err) {
   const gb_node *fixed = NULL;
-  *device = in[0]->device;
+  *device = 0;
   for (int i = 0; i < nin; i++) {
+    if (*device == 0) *device = in[i]->device;
     if (gb_follows(in[i])) continue;
     if (fixed != NULL && in[i]->device != fixed->device) return refuse(op, fixed, in[i], err);
     if (fixed == NULL) fixed = in[i];
@@ -119,8 +130,9 @@ static gb_status find_device (gb_op op, int nin, gb_node *const *in, int *device
 
 gb_status gb_build_across (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                            const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
-  int device, n = 0;
-  GB_TRY(find_device(op, nin, in, &device, err));
+  int device = 0, n = 0;
+  if (op == GB_OP_CALL) GB_TRY(check_call(attr, nin, in, err));
+  else GB_TRY(find_device(op, nin, in, &device, err));
   gb_node **moved = malloc((size_t)nin * sizeof *moved);
   gb_status st = moved != NULL ? GB_OK
                                : gb_fail(err, GB_ENOMEM, "no memory for the inputs of %s", gb_ops[op].name);

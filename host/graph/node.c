@@ -359,19 +359,16 @@ static gb_status canonical (gb_graph *g, gb_op op, int nin, gb_node *const *in, 
   return st;
 }
 
-/* Registered ops get tensors of the graph's own device. */
-static gb_status check_call (gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_error *err) {
-  if (op != GB_OP_CALL || nin == 0) return GB_OK;
-  const gb_call *c = gb_call_get((int)attr->i[0]);
-  return gb_node_at_home(in[0], c == NULL ? "a registered op" : c->name, err);
+/* Its inputs lie where it runs: together, and those of registered ops on the graph's own device. */
+static bool is_in_place (gb_op op, int nin, gb_node *const *in) {
+  return gb_on_one_device(nin, in) && (op != GB_OP_CALL || nin == 0 || in[0]->device == 0);
 }
 
 gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
                          const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
   gb_attr a = {0};
   if (attr != NULL) a = *attr;
-  if (!gb_on_one_device(nin, in)) return gb_build_across(g, op, nin, in, attr, shape, dtype, out, err);
-  GB_TRY(check_call(op, nin, in, &a, err));
+  if (!is_in_place(op, nin, in)) return gb_build_across(g, op, nin, in, attr, shape, dtype, out, err);
   GB_TRY(check_grown(op, nin, in, &a, err));
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));

@@ -196,11 +196,11 @@ gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_erro
 /* a, or its values on another device. Numbers, ranges, identities, and views, sums and products of them and of values
 ** without axes are built there again; anything else is copied by a MOVE. */
 gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);
-/* Errors: EDEVICE, "who: works on cpu, and ...", for a node of another device than the graph's own. */
+/* Errors: EDEVICE, "who: this runs on cpu, and ...", for a node of another device than the graph's own. */
 gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err);
-/* True: the inputs lie on one device. */
 /* Goes with its readers: a value without axes, or an expression of numbers by elementwise ops and views. */
 bool gb_follows (const gb_node *n);
+/* True: the inputs lie on one device. */
 bool gb_on_one_device (int nin, gb_node *const *in);
 /* gb_node_build of inputs that lie on several: those without axes, and those that gb_move builds again, follow
 ** the others. Errors: EDEVICE where two others differ. */

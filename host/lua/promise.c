@@ -124,7 +124,7 @@ gb_node *lgb_checkcomputable (lua_State *L, int arg) {
 gb_node *lgb_checkathome (lua_State *L, int arg) {
   gb_node *n = lgb_checkcomputable(L, arg);
   gb_error err;
-  lgb_result(L, gb_node_at_home(n, "a solver", &err), &err);
+  lgb_result(L, gb_node_at_home(n, "solve", &err), &err);
   return n;
 }
 

@@ -2,6 +2,7 @@
 --
 -- The noise floor is the least variance that a fit may take the noise to: 'min', absolute, or 'floor', a multiple of var(y), or of
 -- y^2 where y is constant, that is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
@@ -63,8 +64,6 @@ local LEAST <const> = {f64 = 2.0 ^ -1022 / FLOOR.f64, f32 = 2.0 ^ -126 / FLOOR.f
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Likelihood end
 
-local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
-
 local function value_of(v) return param.is(v) and v.value or v end
 
 function Likelihood.__children(self)
@@ -112,17 +111,17 @@ local LATENT_JITTER <const> = 1e-6
 local function factor_at(self, x)
   if self.log_variance then return self.log_variance(x):exp() end
   if not self.places then return core.ones(1, {dtype = x.dtype}):squeeze(1) end
-  local z <const> = adopt(self.places, x)
+  local z <const> = columns.like(self.places, x)
   local kzz <const> = self.kernel(z)
-  local jitter <const> = core.eye(#z, {dtype = x.dtype}) * (adopt(self.kernel:diag(z), x):mean() * LATENT_JITTER)
+  local jitter <const> = core.eye(#z, {dtype = x.dtype}) * (columns.like(self.kernel:diag(z), x):mean() * LATENT_JITTER)
   local root <const> = core.linalg.cholesky(kzz + jitter)
-  local w <const> = core.linalg.triangular_solve(root, adopt(self.latent.value, x), {transposed = true})
+  local w <const> = core.linalg.triangular_solve(root, columns.like(self.latent.value, x), {transposed = true})
   return self.kernel(x, z):matmul(w):exp()
 end
 
 --- Its variance, floor + noise * exp(g(x)): one element or (n).
 local function varying(self, x)
-  return adopt(value_of(self.noise), x) * factor_at(self, x) + (self.least or 0)
+  return columns.like(value_of(self.noise), x) * factor_at(self, x) + (self.least or 0)
 end
 
 --- 'count' rows of x that lie apart: the first is the one farthest from the mean, each next the farthest from those chosen.
@@ -146,13 +145,13 @@ function methods:variance(x)
   if v.ndim == 1 and #v ~= #x then
     core.raise("shape", ("noise has %d variances for %d observations"):format(#v, #x))
   end
-  return adopt(v, x)
+  return columns.like(v, x)
 end
 
 --- The noise variance of new observations at x: one element or (n); nil where it is not known, and predictions add none.
 function methods:new_variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
-  if self.kind == "gaussian" then return adopt(value_of(self.noise), x) end
+  if self.kind == "gaussian" then return columns.like(value_of(self.noise), x) end
   local new <const> = self.new
   if new == nil then return nil end
   if type(new) == "function" then
@@ -162,7 +161,7 @@ function methods:new_variance(x)
     end
     return v
   end
-  return adopt(value_of(new), x)
+  return columns.like(value_of(new), x)
 end
 
 --- Places of latent noise, where they are to be taken from the inputs x (n, d). Models call it when data arrive.
@@ -371,7 +370,7 @@ function M.heteroscedastic(opts)
     end
     fields(self).count = places
   else
-    self:place(kernels.points(places, what .. ": places"):eval())
+    self:place(kernels.points(places, what .. ": places"):to(core.config().device):eval())
   end
   return with_floor(self, o, noise)
 end

@@ -1,4 +1,5 @@
 --- Mean functions: values, called as m(x) with x (n, d), giving (n), lazy.
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -78,11 +79,6 @@ end
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Mean end
 
-local function adopt(p, x)
-  local v <const> = p.value
-  return v.dtype == x.dtype and v or v:to{dtype = x.dtype}
-end
-
 --- A parameter without bounds; v nil: 0, open to what a fit chooses.
 local function unbounded(v, name)
   if param.is(v) then return param.hyper(v, name) end
@@ -97,16 +93,16 @@ end
 --- m(x) = value, in units of y; a number is free to be fitted.
 function M.constant(value)
   return new{kind = "constant", hyper = {value = unbounded(value, "value")}, form = function(self, x)
-    return adopt(self.hyper.value, x):expand(#x)
+    return columns.adopt(self.hyper.value, x):expand(#x)
   end}
 end
 
 local function linear_form(self, x)
-  local slope <const> = adopt(self.hyper.slope, x)
+  local slope <const> = columns.adopt(self.hyper.slope, x)
   if slope.ndim == 1 and #slope ~= x.shape[2] then
     core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]))
   end
-  return (x * slope):sum(2) + adopt(self.hyper.offset, x)
+  return (x * slope):sum(2) + columns.adopt(self.hyper.offset, x)
 end
 
 --- m(x) = offset + x . slope; slope is a list, or a number to start every column from: a model gives each its own slope
@@ -178,7 +174,7 @@ function M.define(name, params, f)
     for key, default in pairs(params) do hyper[key] = unbounded(o[key] or default, key) end
     return new{kind = name, hyper = hyper, form = function(self, x)
       local p <const> = {}
-      for key in pairs(params) do p[key] = adopt(self.hyper[key], x) end
+      for key in pairs(params) do p[key] = columns.adopt(self.hyper[key], x) end
       return one_a_row(f(x, p), x, ("mean '%s'"):format(name))
     end}
   end

@@ -91,6 +91,9 @@ local spec <const> = {
   end,
 }
 
+-- Parameters lie on the session's device: kernels take them to that of their inputs.
+local home <const> = core.config().device
+
 local function data(self) return rawget(self, "_box") end
 
 --- A value as a plain tensor of one dtype that depends on nothing.
@@ -101,7 +104,7 @@ local function plain(v, dtype, what)
   if t == nil then
     core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)))
   end
-  if t.dtype ~= dtype then t = t:to{dtype = dtype} end
+  if t.dtype ~= dtype or t.device ~= home then t = t:to{dtype = dtype, device = home} end
   return t:detach():eval()
 end
 

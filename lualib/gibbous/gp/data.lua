@@ -35,6 +35,19 @@ function M.refuse_dtypes(x, y, what)
     y.dtype, x.dtype, y.dtype))
 end
 
+local home <const> = core.config().device
+
+--- Raises where x or y lies on another device than models work on; y nil: there is none. 'what' begins the message.
+function M.check_home(what, x, y)
+  local far <const> = x.device ~= home and "x" or y and y.device ~= home and "y"
+  if not far then return end
+  local at = ("%s lies on %s"):format(far, (far == "x" and x or y).device)
+  if y then at = ("x lies on %s, y on %s"):format(x.device, y.device) end
+  local mend <const> = y and x.device == y.device and ("x:to '%s' and y:to '%s' move them"):format(home, home)
+    or ("%s:to '%s' moves it"):format(far, home)
+  core.raise("device", ("%s: %s, and models work on %s: %s"):format(what, at, home, mend))
+end
+
 --- y as a tensor.
 function M.observations(y, what)
   local t <const> = core.as_tensor(y)
@@ -62,6 +75,7 @@ end
 function M.check(x, y, what, missing)
   x = kernels.points(x, what .. ": x")
   local t <const> = M.observations(y, what)
+  M.check_home(what, x, t)
   check_shapes(x, t, what)
   local absent <const> = isnan(t)
   local masked <const> = count(absent)
@@ -81,8 +95,9 @@ function M.check(x, y, what, missing)
   return kept_x, kept_y, rows
 end
 
---- Inputs of another number of columns than the model's raise.
+--- Inputs of another number of columns than the model's raise, and those on another device.
 function M.check_width(f, x, what)
+  M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
     core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],
       tostring(x.shape)))

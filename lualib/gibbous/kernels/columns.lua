@@ -1,4 +1,4 @@
---- Inputs of kernels: points as (n, d), the columns that a kernel looks at, parameters in the inputs' dtype.
+--- Inputs of kernels: points as (n, d), the columns that a kernel looks at, parameters in the inputs' dtype and on their device.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}
@@ -27,11 +27,14 @@ function M.points(x, what)
   return t
 end
 
---- A parameter's value in the dtype of 'x'.
-function M.adopt(p, x)
-  local v <const> = p.value
+--- A value in the dtype of 'x', on its device; a value without axes follows its readers.
+function M.like(v, x)
+  if v.ndim > 0 and v.device ~= x.device then return v:to{dtype = x.dtype, device = x.device} end
   return v.dtype == x.dtype and v or v:to{dtype = x.dtype}
 end
+
+--- A parameter's value like 'x'.
+function M.adopt(p, x) return M.like(p.value, x) end
 
 --- A hyper-parameter that is one number, or one a column of x.
 function M.each(self, name, x)
@@ -42,8 +45,8 @@ function M.each(self, name, x)
   return v
 end
 
---- The number one in the dtype of 'x'.
-function M.one(x) return core.full({}, 1, {dtype = x.dtype}) end
+--- The number one like 'x'.
+function M.one(x) return core.full({}, 1, {dtype = x.dtype, device = x.device}) end
 
 --- Column numbers as an option: whole, not 0, at least one; negative ones count from the end.
 function M.check_list(list, what)

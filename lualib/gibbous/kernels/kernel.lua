@@ -131,6 +131,10 @@ function Kernel.__call(self, x, z)
   if x.shape[2] ~= z.shape[2] then
     core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)))
   end
+  if x.device ~= z.device then
+    core.raise("device", ("kernel: argument 1 lies on %s, argument 2 on %s: move one of them, :to '%s'"):format(x.device, z.device,
+      x.device))
+  end
   return M.value(self, x, z, outer_claims(self, x.shape[2]))
 end
 

@@ -7,7 +7,7 @@ return {
 
   --- 1 where the two points are the same observation: on the diagonal of k(x), nowhere in k(x, z).
   white = {blind = true, form = function(_, x, z)
-    if rawequal(x, z) then return core.eye(#x, {dtype = x.dtype}) end
-    return core.zeros(1, 1, {dtype = x.dtype}):expand(#x, #z)
+    if rawequal(x, z) then return core.eye(#x, {dtype = x.dtype, device = x.device}) end
+    return core.zeros(1, 1, {dtype = x.dtype, device = x.device}):expand(#x, #z)
   end},
 }

@@ -1,6 +1,7 @@
 --- More observations for an exact model without another fit. What the model has for predictions grows with them: k rows are
 -- appended to a factor in O(n^2 k) (core.factor), while a new factor costs O(n^3); a solver starts from the old solution.
 local cache <const> = require "gibbous.gp.exact.posterior_cache"
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.data"
@@ -101,9 +102,9 @@ local function noise_of(f, parts, x, given)
   if not (#given == 0 or given:min():item() >= 0 and given:max():item() < math.huge) then
     core.raise("option", "condition: noise variances must be 0 or more and finite")
   end
-  local own <const> = given:to{dtype = l.noise.dtype}
+  local own <const> = columns.like(given, l.noise)
   likelihoods.fields(l).noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
-  return given:to{dtype = x.dtype}
+  return columns.like(given, x)
 end
 
 local methods <const> = {}

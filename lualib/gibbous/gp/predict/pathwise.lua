@@ -5,6 +5,7 @@
 -- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), Efficiently sampling functions from Gaussian process
 -- posteriors, equation 12.
 local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
 local features <const> = require "gibbous.gp.predict.features"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
@@ -75,6 +76,7 @@ end
 function Draw.__call(self, xs)
   local d <const> = rawget(self, "_box")
   local t <const> = kernels.points(xs, "draw: x")
+  data.check_home("draw", t)
   if t.shape[2] ~= d.columns then
     core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)))
   end

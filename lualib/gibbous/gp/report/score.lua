@@ -1,4 +1,5 @@
 --- How well a model predicts new observations.
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
@@ -77,7 +78,7 @@ local function is_noise(v) return type(v) == "number" and v >= 0 and v < math.hu
 local function noise_of(given, keep, count, xs)
   if given == nil or given == false then return nil end
   local v <const> = type(given) == "number" and core.full({}, given, {dtype = xs.dtype})
-    or core.as_tensor(given):to{dtype = xs.dtype}
+    or columns.like(core.as_tensor(given), xs)
   if v.ndim == 0 then return v end
   if v.ndim ~= 1 or #v ~= count then
     core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,

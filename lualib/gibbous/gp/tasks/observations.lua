@@ -37,6 +37,7 @@ function M.check(self, x, y, what, missing)
   local f <const> = model.fields(self)
   local t <const> = data.observations(y, what)
   x = kernels.points(x, what .. ": x")
+  data.check_home(what, x, t)
   if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
     core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x,
       f.tasks, tostring(t.shape)))

@@ -25,8 +25,6 @@ local function positions(x, T)
   return tasks.positions(columns.take(x, {d}), T, "tasks")
 end
 
-local function adopt(v, x) return v.dtype == x.dtype and v or v:to{dtype = x.dtype} end
-
 -- Kernels -------------------------------------------------------------------------------------------------------------
 
 --- A copy of k in which columns counted from the end leave the last one out.
@@ -121,7 +119,7 @@ function M.mean(m, T)
     core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T))
   end
   return means.with_task(m, function(self, x)
-    if constants then return adopt(self.hyper.value.value, x):index(1, positions(x, T)) end
+    if constants then return columns.adopt(self.hyper.value, x):index(1, positions(x, T)) end
     return m.form(self, x:slice(2, 1, x.shape[2] - 1))
   end)
 end
