@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.." || exit 2
 layers='base device tensor program graph lower plan iterate solve embed lua shell'
 bad=$(
   grep -rnE '#include *[<"](lua|lauxlib|lualib)\.h' host cuda tests 2>/dev/null | grep -vE '^host/(lua|shell)/'
-  grep -rnE '#include *[<"](cuda|cublas|cusolver|nvrtc)[A-Za-z_0-9]*\.h' host tests
+  grep -rnE '#include *[<"](cuda|cublas|cusolver|nvrtc)[A-Za-z_0-9]*\.h' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
   grep -rnE 'LAPACKE_|#include *[<"](cblas\.h|cpu/linalg/lapack\.h)' host | grep -v '^host/cpu/linalg/blas\.c'
   for s in $layers; do
     above=$(echo "$layers" | tr ' ' '\n' | sed "1,/^$s\$/d" | tr '\n' '|' | sed 's/|$//')
@@ -15,6 +15,10 @@ bad=$(
   grep -rnE '#include "(graph|lower|plan|iterate|solve|embed|io|plot|lua|shell)/' host/cpu
   grep -rnE '#include "(program|graph|lower|plan|iterate|solve|embed|plot|lua|shell)/' host/io
   grep -rnE '#include "(device|tensor|program|graph|lower|plan|iterate|solve|embed|io|lua|shell)/' host/plot
+  # The device of the other library: what a device needs of host/, nothing above, and nobody includes it.
+  grep -rnE '#include "' cuda | grep -vE '#include "(cuda|base|device|program|arith)/|"cuda_emulation/device\.h"'
+  grep -rnE '#include "cuda/' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
+  grep -rn '<<<' cuda | grep -v '^cuda/launch\.h'
   # A device is reached through device/device.h alone.
   grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/graph host/lower host/plan \
     host/iterate host/solve host/embed host/io host/plot host/lua host/shell

@@ -11,11 +11,36 @@
 
 #define PATH 1024
 
-static bool is_kind (const char *kind) {
+#define MOST_KIND 32 /* characters, the end included */
+
+/* "cuda:1" is number 1 of the kind "cuda", "cuda" its number 0. */
+typedef struct device_name {
+  char kind[MOST_KIND];
+  int ordinal;
+} device_name;
+
+static bool read_name (const char *name, device_name *out) {
   size_t n = 0;
-  for (; kind[n] != '\0'; n++)
-    if (!islower((unsigned char)kind[n]) && kind[n] != '_') return false;
-  return n > 0 && n < 32;
+  for (; islower((unsigned char)name[n]) || name[n] == '_'; n++)
+    if (n == MOST_KIND - 1) return false;
+  if (n == 0) return false;
+  snprintf(out->kind, sizeof out->kind, "%.*s", (int)n, name);
+  out->ordinal = 0;
+  if (name[n] == '\0') return true;
+  const char *digits = name + n + 1;
+  const size_t count = strspn(digits, "0123456789");
+  if (name[n] != ':' || count == 0 || count > 3 || digits[count] != '\0') return false;
+  out->ordinal = atoi(digits);
+  return true;
+}
+
+static bool is_first_of (const char *name, const char *kind) {
+  const size_t n = strlen(kind);
+  return strncmp(name, kind, n) == 0 && strcmp(name + n, ":0") == 0;
+}
+
+bool gb_device_same_name (const char *a, const char *b) {
+  return strcmp(a, b) == 0 || is_first_of(a, b) || is_first_of(b, a);
 }
 
 /* The folder of the program, "" where the system does not say. */
@@ -26,37 +51,80 @@ static void program_folder (char *out, size_t size) {
   if (slash != NULL) *slash = '\0';
 }
 
-/* A library that lies in one of the folders and cannot be loaded is the one that was meant. */
-static void *open_library (const char *kind, char *why, size_t size) {
-  char folder[PATH], path[2 * PATH];
-  program_folder(folder, sizeof folder);
-  const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
-  for (int i = 0; i < 2; i++) {
-    if (folders[i] == NULL || *folders[i] == '\0') continue;
-    snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
-    if (access(path, F_OK) != 0) continue;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) snprintf(why, size, "%s", dlerror());
-    return library;
-  }
-  snprintf(path, sizeof path, "libgibbous_%s.so", kind);
+static void *load (const char *path, char *why, size_t size) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) snprintf(why, size, "%s", dlerror());
   return library;
 }
 
-gb_status gb_device_open (const char *kind, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
-  if (!is_kind(kind))
-    return gb_fail(err, GB_EOPTION, "'%s' is no kind of device: lower-case letters expected", kind);
+/* What GIBBOUS_<KIND> says: "off", "emulated", a path; "" where it says nothing of the kind. */
+static const char *said_of (const char *kind) {
+  char name[MOST_KIND + 8] = "GIBBOUS_";
+  for (size_t i = 0, n = strlen(name); i <= strlen(kind); i++)
+    name[n + i] = (char)toupper((unsigned char)kind[i]);
+  const char *said = getenv(name);
+  const bool meant = said != NULL &&
+                     (strcmp(said, "off") == 0 || strcmp(said, "emulated") == 0 || strchr(said, '/') != NULL);
+  return meant ? said : "";
+}
+
+/* A library that lies in one of the folders and cannot be loaded is the one that was meant. */
+static void *open_library (const char *kind, char *why, size_t size) {
+  char folder[PATH], path[2 * PATH];
+  const char *said = said_of(kind);
+  program_folder(folder, sizeof folder);
+  if (strcmp(said, "off") == 0) {
+    snprintf(why, size, "it is switched off by the environment");
+    return NULL;
+  }
+  if (strcmp(said, "emulated") == 0) {
+    snprintf(path, sizeof path, "%s/tests/%s/libgibbous_%s.so", folder, kind, kind);
+    return load(path, why, size);
+  }
+  if (*said != '\0') return load(said, why, size);
+  const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
+  for (int i = 0; i < 2; i++) {
+    if (folders[i] == NULL || *folders[i] == '\0') continue;
+    snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
+    if (access(path, F_OK) == 0) return load(path, why, size);
+  }
+  snprintf(path, sizeof path, "libgibbous_%s.so", kind);
+  return load(path, why, size);
+}
+
+static gb_status open_named (const char *name, device_name *out, void **library, gb_error *err) {
+  if (!read_name(name, out))
+    return gb_fail(
+        err, GB_EOPTION,
+        "'%s' is no kind of device: lower-case letters expected, then perhaps a colon and a number", name);
   char reason[PATH];
-  void *library = open_library(kind, reason, sizeof reason);
-  if (library == NULL) return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", kind, reason);
+  *library = open_library(out->kind, reason, sizeof reason);
+  if (*library != NULL) return GB_OK;
+  return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", out->kind, reason);
+}
+
+gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
+  device_name asked;
+  void *library;
+  GB_TRY(open_named(name, &asked, &library, err));
   gb_device_open_function *open;
   void *symbol = dlsym(library, GB_DEVICE_SYMBOL);
   if (symbol == NULL)
-    return gb_fail(err, GB_EDEVICE, "libgibbous_%s.so has no function " GB_DEVICE_SYMBOL, kind);
+    return gb_fail(err, GB_EDEVICE, "libgibbous_%s.so has no function " GB_DEVICE_SYMBOL, asked.kind);
   memcpy(&open, &symbol, sizeof open);
   gb_error why = {.text = ""};
-  const gb_status st = open(GB_DEVICE_ABI, home, limit, out, &why);
-  return st == GB_OK ? GB_OK : gb_fail(err, st, "the device '%s' does not open: %.1000s", kind, why.text);
+  const gb_status st = open(GB_DEVICE_ABI, home, asked.ordinal, limit, out, &why);
+  return st == GB_OK ? GB_OK : gb_fail(err, st, "the device '%s' does not open: %.1000s", name, why.text);
+}
+
+gb_status gb_device_count (const char *kind, int *count, gb_error *err) {
+  device_name asked;
+  void *library;
+  GB_TRY(open_named(kind, &asked, &library, err));
+  gb_device_count_function *counting;
+  void *symbol = dlsym(library, GB_DEVICE_COUNT_SYMBOL);
+  *count = 1;
+  if (symbol == NULL) return GB_OK;
+  memcpy(&counting, &symbol, sizeof counting);
+  return counting(GB_DEVICE_ABI, count, err);
 }

@@ -4,17 +4,31 @@
 
 #include "device/device.h"
 
-/* What a library gives: one function of this name and type. 'abi' is GB_DEVICE_ABI of the program; a library
-** that was built for another refuses. 'home' is the CPU of the program, which outlives the device; the
-** device's limit is 'limit' bytes; 0: the library chooses (gb_device_init takes bytes). */
-#define GB_DEVICE_ABI 1
+/* What a library gives: a function of this name and type, which opens device number 'ordinal', from 0, of
+** those that the machine has of the kind. 'abi' is GB_DEVICE_ABI of the program; a library that was built for
+** another refuses. 'home' is the CPU of the program, which outlives the device; the device's limit is 'limit'
+** bytes; 0: the library chooses (gb_device_init takes bytes). Where a machine can have several, the device is
+** named "kind:ordinal". */
+#define GB_DEVICE_ABI 2
 #define GB_DEVICE_SYMBOL "gb_device_open_plugin"
-typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, size_t limit, gb_device **out,
-                                           gb_error *err);
+typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int ordinal, size_t limit,
+                                           gb_device **out, gb_error *err);
+/* Optional, too: how many devices of the kind there are, at least 1, without opening one. Errors: EDEVICE,
+** with the reason why there are none. */
+#define GB_DEVICE_COUNT_SYMBOL "gb_device_count_plugin"
+typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *err);
 
-/* Opens the device of that kind, "cuda" or another: libgibbous_<kind>.so, in the folder that
-** GIBBOUS_DEVICE_PATH names, beside the program, or where the system looks for libraries. The library stays
-** open until the process ends. Errors: EDEVICE, with the reason; EOPTION (no kind of that spelling). */
-gb_status gb_device_open (const char *kind, gb_device *home, size_t limit, gb_device **out, gb_error *err);
+/* Opens the device of that name: "cuda", or "cuda:1" for the second one of the kind. Its library is
+** libgibbous_<kind>.so, in the folder that GIBBOUS_DEVICE_PATH names, beside the program, or where the system
+** looks for libraries. GIBBOUS_<KIND> says otherwise: "off" for none, "emulated" for the one of the tests, or
+** the path of one. The library stays open until the process ends. Errors: EDEVICE, with the reason; EOPTION
+** (no device of that spelling). */
+gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err);
+
+/* How many devices of a kind could be opened; 1 where its library does not say. Errors: as above. */
+gb_status gb_device_count (const char *kind, int *count, gb_error *err);
+
+/* Whether two names mean the same device: "cuda" is "cuda:0". */
+bool gb_device_same_name (const char *a, const char *b);
 
 #endif

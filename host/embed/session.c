@@ -9,7 +9,7 @@
 /* device[i] has number i in the graph; 'home', the CPU that other devices need, may be one of them. */
 struct gb_session {
   gb_device *home, *device[GB_GRAPH_DEVICES];
-  char kind[GB_GRAPH_DEVICES][32];
+  char kind[GB_GRAPH_DEVICES][40];
   int ndevices;
   gb_graph *graph;
 };
@@ -30,17 +30,15 @@ void gibbous_interrupt (bool on) {
 /* Values that can be computed again go when an allocation does not fit. */
 static void reclaim (void *ud, size_t bytes) { gb_cache_drop(((gb_session *)ud)->graph, bytes); }
 
-static bool is_kind (const gb_device *dev, const char *kind) { return strcmp(dev->name, kind) == 0; }
-
 /* The next device of the session: its home, or one that the registry opens. */
 static gb_status add_device (gb_session *s, const char *kind, size_t limit, gb_error *err) {
   gb_device *dev = s->home;
   if (s->ndevices == GB_GRAPH_DEVICES)
     return gb_fail(err, GB_EOPTION, "a session has at most %d devices", GB_GRAPH_DEVICES);
-  if (!is_kind(s->home, kind)) GB_TRY(gb_device_open(kind, s->home, limit, &dev, err));
+  if (!gb_device_same_name(s->home->name, kind)) GB_TRY(gb_device_open(kind, s->home, limit, &dev, err));
   dev->ledger.reclaim = reclaim;
   dev->ledger.reclaim_ud = s;
-  strcpy(s->kind[s->ndevices], kind); /* kinds that open have less than 32 letters */
+  strcpy(s->kind[s->ndevices], kind); /* names of devices that open are short */
   s->device[s->ndevices++] = dev;
   return GB_OK;
 }
@@ -91,7 +89,7 @@ gb_status gibbous_device (gb_session *s, const char *kind, size_t limit, int *nu
   GB_TRY(check_session("device", s, number, err));
   if (kind == NULL) return gb_fail(err, GB_EOPTION, "device: the kind is NULL");
   for (int i = 0; i < s->ndevices; i++)
-    if (strcmp(s->kind[i], kind) == 0) {
+    if (gb_device_same_name(s->kind[i], kind)) {
       *number = i;
       return GB_OK;
     }

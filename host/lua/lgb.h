@@ -157,8 +157,8 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
 int lgb_optdevice (lua_State *L, int arg, int def);
 /* The device of this name, which is opened where it is not yet: all options that name devices end here. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
-int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name);                      /* in the graph */
-gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_error *err); /* session.c */
+int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name); /* in the graph */
+gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb_error *err); /* session.c */
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" */
 

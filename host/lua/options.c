@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/registry.h"
 #include "lua/lgb.h"
 
 /* A table with string keys only. A param is a table too, but a tensor first. */
@@ -135,8 +136,8 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {
 /* "cpu:3" is the third of the session's own devices, "cpu:1" or "cpu" the first. 0: it is not spelled so. */
 static int own_number (const lgb_session *s, const char *name) {
   const size_t n = strlen(s->device->name);
+  if (gb_device_same_name(s->device->name, name)) return 1;
   if (strncmp(name, s->device->name, n) != 0) return 0;
-  if (name[n] == '\0') return 1;
   char *end;
   const long number = name[n] == ':' && isdigit((unsigned char)name[n + 1]) ? strtol(name + n + 1, &end, 10)
                                                                             : 0;
@@ -150,9 +151,9 @@ static gb_device *open_device (const lgb_session *s, const char *name) {
   if (number > s->devices) return NULL;
   for (int i = 1; i < number; i++) dev = dev->next;
   if (number > 0) return dev;
-  if (strcmp(s->home->name, name) == 0) return s->home;
+  if (gb_device_same_name(s->home->name, name)) return s->home;
   for (int i = 0; i < s->nopened; i++)
-    if (strcmp(s->opened[i]->name, name) == 0) return s->opened[i];
+    if (gb_device_same_name(s->opened[i]->name, name)) return s->opened[i];
   return NULL;
 }
 
@@ -196,12 +197,18 @@ static gb_device *refuse_device (lua_State *L, const lgb_session *s, const char 
   return NULL;
 }
 
+/* "cpu:2" of "cpu". The number behind another kind is that of a device to open. */
+static bool is_simulated (const gb_device *first, const char *name) {
+  const size_t n = strlen(first->name);
+  return strncmp(name, first->name, n) == 0 && name[n] == ':';
+}
+
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name) {
   gb_device *dev = open_device(s, name);
   if (dev != NULL) return dev;
-  if (strchr(name, ':') != NULL) return refuse_device(L, s, name, NULL);
+  if (is_simulated(s->device, name) || is_simulated(s->home, name)) return refuse_device(L, s, name, NULL);
   gb_error err;
-  return lgb_open_kind(s, name, &dev, &err) == GB_OK ? dev : refuse_device(L, s, name, err.text);
+  return lgb_open_device(s, name, &dev, &err) == GB_OK ? dev : refuse_device(L, s, name, err.text);
 }
 
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name) {

@@ -121,10 +121,10 @@ static void reclaim (void *ud, size_t bytes) {
   gb_cache_drop(s->graph, bytes);
 }
 
-gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_error *err) {
+gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb_error *err) {
   if (s->nopened == GB_GRAPH_DEVICES)
     return gb_fail(err, GB_EOPTION, "%d devices are open already", GB_GRAPH_DEVICES);
-  GB_TRY(gb_device_open(kind, s->home, 0, out, err));
+  GB_TRY(gb_device_open(name, s->home, 0, out, err));
   (*out)->ledger.reclaim = reclaim;
   (*out)->ledger.reclaim_ud = s;
   s->opened[s->nopened++] = *out;
@@ -133,11 +133,11 @@ gb_status lgb_open_kind (lgb_session *s, const char *kind, gb_device **out, gb_e
 
 /* The device of GIBBOUS_DEVICE, or the host's own. */
 static gb_status open_device (lgb_session *s, gb_error *err) {
-  const char *kind = getenv("GIBBOUS_DEVICE");
+  const char *name = getenv("GIBBOUS_DEVICE");
   s->device = s->home;
-  if (kind == NULL || *kind == '\0' || strcmp(kind, s->home->name) == 0) return GB_OK;
+  if (name == NULL || *name == '\0' || gb_device_same_name(name, s->home->name)) return GB_OK;
   gb_device *opened;
-  GB_TRY(gb_device_open(kind, s->home, 0, &opened, err));
+  GB_TRY(gb_device_open(name, s->home, 0, &opened, err));
   s->device = opened;
   return GB_OK;
 }

@@ -249,7 +249,7 @@ static const char *library (const gb_device *dev) { return gb_device_library(hom
 static void close_device (gb_device *dev) { (void)dev; }
 
 gb_device_open_function gb_device_open_plugin;
-gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb_device **out,
+gb_status gb_device_open_plugin (unsigned abi, gb_device *home, int ordinal, size_t limit, gb_device **out,
                                  gb_error *err) {
   static gb_price_ops prices;
   static gb_device_ops ops = {.name = "far",
@@ -270,6 +270,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, size_t limit, gb
                               .panel = &far_panel_ops};
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
+  if (ordinal > 0) return gb_fail(err, GB_EDEVICE, "there is one far device, number 0");
   GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");

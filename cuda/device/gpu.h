@@ -1,0 +1,41 @@
+/* gpu.h - one GPU: what the rooms of cuda/ know of it, and how calls of CUDA fail. All its work is in one
+** stream, in the order of the calls; a call returns before its work is done, and gb_device_wait or a copy to
+** the host says whether the work failed. */
+#ifndef GB_CUDA_DEVICE_GPU_H
+#define GB_CUDA_DEVICE_GPU_H
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/device/staging.h"
+#include "device/device.h"
+
+typedef struct gb_cuda {
+  int ordinal;     /* among the GPUs that the driver shows */
+  gb_device *home; /* the CPU of the program */
+  cudaStream_t stream;
+  gb_cuda_staging staging;
+  int capability; /* 90: 9.0 */
+  int multiprocessors;
+  size_t shared; /* bytes of shared memory that a block can have */
+  size_t total;  /* bytes of its memory */
+  cudaError_t
+      failed; /* of a call that returns no status: the first failure, which the next one that does reports */
+  const char *failed_call;
+  char isa[16], text[192];
+} gb_cuda;
+
+static inline gb_cuda *gb_cuda_of (const gb_device *dev) { return dev->priv; }
+
+/* status.c: EDEVICE where the GPU or its context is gone for good, ENOMEM where it has no room, EINTERNAL for
+** what it refuses otherwise. 'call' begins with the name of the function. */
+gb_status gb_cuda_status (cudaError_t e, const char *call, gb_error *err);
+bool gb_cuda_is_loss (cudaError_t e);
+/* For calls that return no status: the first failure is kept, and what gb_cuda_enter returns from then on. */
+void gb_cuda_note (gb_cuda *gpu, cudaError_t e, const char *call);
+/* Makes the GPU that of the calling thread. */
+gb_status gb_cuda_enter (gb_cuda *gpu, gb_error *err);
+gb_status gb_cuda_wait (gb_cuda *gpu, gb_error *err);
+
+#define GB_CUDA_TRY(call) GB_TRY(gb_cuda_status((call), #call, err))
+
+#endif

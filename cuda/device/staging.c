@@ -1,0 +1,78 @@
+/* staging.c - copies between a GPU and the host, piece by piece through pinned slots that take turns. */
+#include "cuda/device/staging.h"
+
+#include <string.h>
+
+#include "cuda/device/gpu.h"
+
+gb_status gb_cuda_staging_open (gb_cuda_staging *s, gb_ledger *account, gb_error *err) {
+  void *at;
+  GB_TRY(gb_ledger_book(account, GB_CUDA_SLOTS * GB_CUDA_SLOT, "pinned memory of a GPU", err));
+  s->account = account;
+  GB_CUDA_TRY(cudaMallocHost(&at, GB_CUDA_SLOTS * GB_CUDA_SLOT));
+  s->at = at;
+  for (int i = 0; i < GB_CUDA_SLOTS; i++)
+    GB_CUDA_TRY(cudaEventCreateWithFlags(&s->done[i], cudaEventDisableTiming));
+  return GB_OK;
+}
+
+void gb_cuda_staging_close (gb_cuda_staging *s) {
+  for (int i = 0; i < GB_CUDA_SLOTS; i++)
+    if (s->done[i] != NULL) cudaEventDestroy(s->done[i]);
+  if (s->at != NULL) cudaFreeHost(s->at);
+  if (s->account != NULL) gb_ledger_unbook(s->account, GB_CUDA_SLOTS * GB_CUDA_SLOT);
+  *s = (gb_cuda_staging){.at = NULL};
+}
+
+static char *slot_at (const gb_cuda_staging *s, int slot) { return s->at + (size_t)slot * GB_CUDA_SLOT; }
+
+static size_t piece_of (size_t left) { return left < GB_CUDA_SLOT ? left : GB_CUDA_SLOT; }
+
+/* The slot whose turn it is, with nothing under way. */
+static gb_status next_slot (gb_cuda_staging *s, int *slot, gb_error *err) {
+  *slot = s->next;
+  s->next = (s->next + 1) % GB_CUDA_SLOTS;
+  GB_CUDA_TRY(cudaEventSynchronize(s->done[*slot]));
+  return GB_OK;
+}
+
+gb_status gb_cuda_upload (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
+  gb_cuda_staging *s = &gpu->staging;
+  GB_TRY(gb_cuda_enter(gpu, err));
+  for (size_t done = 0, some; done < bytes; done += some) {
+    int slot;
+    some = piece_of(bytes - done);
+    GB_TRY(next_slot(s, &slot, err));
+    memcpy(slot_at(s, slot), (const char *)from + done, some);
+    GB_CUDA_TRY(
+        cudaMemcpyAsync((char *)to + done, slot_at(s, slot), some, cudaMemcpyHostToDevice, gpu->stream));
+    GB_CUDA_TRY(cudaEventRecord(s->done[slot], gpu->stream));
+  }
+  return GB_OK;
+}
+
+/* Piece number 'p' of 'bytes' on its way to a slot. */
+static gb_status start_piece (gb_cuda *gpu, const char *from, size_t bytes, size_t p, int *slot,
+                              gb_error *err) {
+  gb_cuda_staging *s = &gpu->staging;
+  GB_TRY(next_slot(s, slot, err));
+  GB_CUDA_TRY(cudaMemcpyAsync(slot_at(s, *slot), from + p * GB_CUDA_SLOT, piece_of(bytes - p * GB_CUDA_SLOT),
+                              cudaMemcpyDeviceToHost, gpu->stream));
+  GB_CUDA_TRY(cudaEventRecord(s->done[*slot], gpu->stream));
+  return GB_OK;
+}
+
+/* While one piece is copied out of its slot, the next is under way. */
+gb_status gb_cuda_download (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
+  const size_t pieces = (bytes + GB_CUDA_SLOT - 1) / GB_CUDA_SLOT;
+  int slot[2] = {0};
+  GB_TRY(gb_cuda_enter(gpu, err));
+  for (size_t p = 0; p <= pieces; p++) {
+    if (p < pieces) GB_TRY(start_piece(gpu, from, bytes, p, &slot[p % 2], err));
+    if (p == 0) continue;
+    const size_t done = (p - 1) * GB_CUDA_SLOT;
+    GB_CUDA_TRY(cudaEventSynchronize(gpu->staging.done[slot[(p - 1) % 2]]));
+    memcpy((char *)to + done, slot_at(&gpu->staging, slot[(p - 1) % 2]), piece_of(bytes - done));
+  }
+  return GB_OK;
+}

@@ -1,0 +1,29 @@
+/* staging.h - pinned memory of the host through which all bytes from and to a GPU go: copies to it return
+** before they are done and what was read from may change at once; copies from it return when they are
+** done. */
+#ifndef GB_CUDA_DEVICE_STAGING_H
+#define GB_CUDA_DEVICE_STAGING_H
+
+#include <cuda_runtime_api.h>
+
+#include "device/memory.h"
+
+enum { GB_CUDA_SLOTS = 2 };
+#define GB_CUDA_SLOT ((size_t)4 << 20) /* bytes */
+
+typedef struct gb_cuda_staging {
+  char *at;                        /* the slots, side by side; NULL: not open */
+  cudaEvent_t done[GB_CUDA_SLOTS]; /* the last copy from or to the slot */
+  int next;                        /* the slot whose copy is the oldest */
+  struct gb_ledger *account;       /* of the host, where the bytes are booked */
+} gb_cuda_staging;
+
+struct gb_cuda;
+/* Errors: ENOMEM, EDEVICE. After a failure, closing gives back what was taken. */
+gb_status gb_cuda_staging_open (gb_cuda_staging *s, struct gb_ledger *account, gb_error *err);
+void gb_cuda_staging_close (gb_cuda_staging *s);
+
+gb_status gb_cuda_upload (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
+gb_status gb_cuda_download (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
+
+#endif
