@@ -411,9 +411,7 @@ static bool same_leaf (const gb_node *n, const gb_tensor *t) {
   return true;
 }
 
-/* Where its storage lies; without one it is to lie where values are made now. */
-static int device_of_tensor (const gb_graph *g, const gb_tensor *t) {
-  if (t->storage == NULL) return g->generators_on;
+int gb_graph_device_of (const gb_graph *g, const gb_tensor *t) {
   for (int i = 0; i < g->nmore; i++)
     if (&g->more[i]->ledger == t->storage->ledger) return i + 1;
   return 0;
@@ -449,7 +447,7 @@ gb_status gb_node_leaf (gb_graph *g, const gb_tensor *value, unsigned flags, con
   n->hash = hash;
   n->flags = f;
   if ((f & GB_NODE_LENT) != 0) g->nlent++;
-  n->device = device_of_tensor(g, value);
+  n->device = value->storage == NULL ? g->generators_on : gb_graph_device_of(g, value);
   n->out[0] = (gb_value){.dtype = value->dtype, .shape = value->shape, .tensor = gb_tensor_ref(value)};
   gb_node_set_name(n, name);
   table_insert(g, n);

@@ -193,6 +193,8 @@ void gb_node_take_values (gb_node *n, const gb_node *from);
 /* The number of a device of the graph, which it gets here if it is a new one. Errors: EOPTION past
 ** GB_GRAPH_DEVICES. */
 gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_error *err);
+/* The number of the device that a tensor with a storage lies on; 0 for a device that the graph does not know. */
+int gb_graph_device_of (const gb_graph *g, const gb_tensor *t);
 /* a, or its values on another device. Numbers, ranges, identities, and views, sums and products of them and of values
 ** without axes are built there again; anything else is copied by a MOVE. */
 gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);

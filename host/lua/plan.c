@@ -480,6 +480,21 @@ static void push_seconds (lua_State *L, const plan_box *p, const gb_plan_report 
   else lua_pushnil(L);
 }
 
+/* Pushes " on cpu, 3 KiB on far"; "" for a plan on one device. */
+static void push_peaks (lua_State *L, const gb_plan *p) {
+  const gb_plan_device *d;
+  char peak[GB_BYTES_TEXT];
+  const int n = gb_plan_devices(p, &d);
+  lua_pushliteral(L, "");
+  if (n == 0) return;
+  lua_pushfstring(L, " on %s", d[0].name);
+  for (int i = 1; i < n; i++) {
+    lua_pushfstring(L, ", %s on %s", gb_bytes_text(d[i].peak, peak), d[i].name);
+    lua_concat(L, 2);
+  }
+  lua_concat(L, 2);
+}
+
 static int plan_tostring (lua_State *L) {
   const plan_box *p = luaL_checkudata(L, 1, LGB_PLAN);
   if (p->plan == NULL) {
@@ -489,8 +504,10 @@ static int plan_tostring (lua_State *L) {
   gb_plan_report r;
   char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT], text[48];
   gb_plan_report_get(p->plan, &r);
-  lua_pushfstring(L, "plan of %d steps  peak %s  minimum %s", r.nsteps, gb_bytes_text(peak_of(p, &r), peak),
-                  gb_bytes_text(minimum_of(p, &r), minimum));
+  lua_pushfstring(L, "plan of %d steps  peak %s", r.nsteps, gb_bytes_text(peak_of(p, &r), peak));
+  push_peaks(L, p->plan);
+  lua_pushfstring(L, "  minimum %s", gb_bytes_text(minimum_of(p, &r), minimum));
+  lua_concat(L, 3);
   const double seconds = seconds_of(L, p, &r, 1);
   lua_getiuservalue(L, 1, 2);
   const bool waits = lua_rawlen(L, -1) > 0;

@@ -5,8 +5,8 @@
 
 ---@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"bool"
 ---@alias gibbous.operand gibbous.tensor|gibbous.param|number
----@class gibbous.make {dtype: gibbous.dtype, device: "cpu"}
----@class gibbous.random {dtype: gibbous.dtype, device: "cpu", seed: integer}
+---@class gibbous.make {dtype: gibbous.dtype, device: string}
+---@class gibbous.random {dtype: gibbous.dtype, device: string, seed: integer}
 ---@class gibbous.error {code: string, message: string, line: string, need: integer?, have: integer?, minimum: integer?}
 
 --- `==` asks whether two handles are one and the same; x:equal(y) compares elements, x:item() is the number of one element.
@@ -15,7 +15,7 @@
 ---@field ndim integer           number of dimensions
 ---@field numel integer          number of elements
 ---@field dtype gibbous.dtype
----@field device "cpu"
+---@field device string         where its value lies: "cpu", "cpu:2", or a kind that x:to opened
 ---@field [integer] gibbous.tensor
 ---@operator add(gibbous.operand): gibbous.tensor
 ---@operator sub(gibbous.operand): gibbous.tensor
@@ -502,6 +502,7 @@ function tensor:allclose(y, o) end
 
 --- x converted: x:to "f32", x:to "cuda", or x:to{dtype, device}. On another device an op runs where its inputs lie:
 --- numbers and values without axes follow, of two tensors the script moves one. Gradients come back to where x lies.
+--- Kernels and networks take their parameters along; models, solvers and gb.func work on the session's device.
 --- Costs one copy; a plan says how many bytes each device takes. Errors: "device" if no device has that name.
 ---@param o string|table
 ---@return gibbous.tensor
@@ -681,7 +682,8 @@ function gb.likelihoods.tasks(v) end
 --- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
 --- options (the ways out), where it cannot fit.
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
---- by their budgets; the value has the same bits. Leaves and results stay on cpu. plan.devices lists each with its name,
+--- by their budgets; the value has the same bits. Leaves and results stay on cpu. Values that x:to moved elsewhere are computed
+--- there without this option, within the limit of that device; peak and minimum are of cpu. plan.devices lists each with its name,
 --- peak, arena, budget, range {first, last}, window and copies.
 --- plan.seconds is the predicted time, nil where it is not known. Where y waits for what nobody has looked at yet, as predictions do for
 --- their solves, peak, minimum and seconds are of all of it; plan.waits lists that, each with what (text), bytes, minimum and seconds.

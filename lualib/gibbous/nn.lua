@@ -99,6 +99,9 @@ local function checked_width(x, n, label, weight)
   end
 end
 
+--- A parameter's value on the device of x.
+local function at(p, x) return p.value.device == x.device and p.value or p.value:to(x.device) end
+
 local dtypes <const> = {"f32", "f64"}
 
 --- A fully connected layer: net(x) = x weight + bias, x (..., n_in), weight (n_in, n_out), bias (n_out).
@@ -122,8 +125,8 @@ function M.linear(n_in, n_out, opts)
   end
   return new(("linear(%d, %d)"):format(n_in, n_out), parts, function(self, x, label)
     checked_width(x, n_in, label, self.weight)
-    local y <const> = x:matmul(self.weight.value)
-    return o.bias ~= false and y + self.bias or y
+    local y <const> = x:matmul(at(self.weight, x))
+    return o.bias ~= false and y + at(self.bias, x) or y
   end, {made = {kind = "linear", arguments = {n_in, n_out, {bias = o.bias ~= false, dtype = dtype, seed = 0}}}})
 end
 
@@ -146,7 +149,7 @@ function M.layer_norm(d, opts)
     checked_width(x, d, label, self.weight)
     local centred <const> = x - x:mean(-1, {keepdim = true})
     local variance <const> = (centred * centred):mean(-1, {keepdim = true})
-    return centred * (variance + eps):rsqrt() * self.weight + self.bias
+    return centred * (variance + eps):rsqrt() * at(self.weight, x) + at(self.bias, x)
   end, {made = {kind = "layer_norm", arguments = {d, {eps = eps, dtype = dtype}}}})
 end
 
@@ -258,6 +261,10 @@ local function checked_labels(logits, labels, what)
       tostring(y.shape)))
   end
   if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype)) end
+  if y.device ~= z.device then
+    core.raise("device", ("%s: the logits lie on %s, the labels on %s: labels:to '%s' moves them"):format(what, z.device, y.device,
+      z.device))
+  end
   return z, y
 end
 

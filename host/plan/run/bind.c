@@ -58,11 +58,25 @@ static bool same_layout (const gb_buf *buf, const gb_tensor *t) {
   return true;
 }
 
+/* The device of a leaf reads its value where it lies. */
+static gb_status check_device (const gb_run *r, const gb_buf *buf, const gb_tensor *t, gb_error *err) {
+  const gb_graph *g = r->plan->request.graph;
+  const int at = gb_graph_device_of(g, t);
+  if (at == buf->device) return GB_OK;
+  const char *planned = gb_graph_device(g, buf->device)->name;
+  return gb_fail(err, GB_EDEVICE, "a leaf on %s is planned here, got a value on %s: move it, y:to '%s'",
+                 planned, gb_graph_device(g, at)->name, planned);
+}
+
 static gb_status check_values (const gb_run *r, const gb_tensor *value, gb_error *err) {
   const gb_lowered *low = r->plan->prog->low;
   for (int b = 0; b < low->nbufs; b++) {
     const gb_buf *buf = &low->buf[b];
-    if (r->binding[b] < 0 || same_layout(buf, &value[r->binding[b]])) continue;
+    if (r->binding[b] < 0) continue;
+    if (same_layout(buf, &value[r->binding[b]])) {
+      GB_TRY(check_device(r, buf, &value[r->binding[b]], err));
+      continue;
+    }
     char want[GB_SHAPE_TEXT], got[GB_SHAPE_TEXT];
     const gb_tensor *t = &value[r->binding[b]];
     return gb_fail(err, GB_ESHAPE, "a %s %s leaf of the same layout is planned here, got %s %s",

@@ -115,8 +115,11 @@ static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err)
   gb_choice_look_up(&p->choice);
   if (o != NULL) GB_TRY(gb_team_new(p, o->ndevices, o->on, err));
   if (p->request.team != NULL && p->prog->low->ndevices > 1)
-    return gb_fail(err, GB_EOPTION,
-                   "a plan whose values lie on several devices cannot share an axis as well");
+    return gb_fail(
+        err, GB_EOPTION,
+        "option 'device' lets devices share work on values of %s, and these lie on further devices: leave "
+        "it out; gb.memory.limit(size, {device = name}) bounds what a plan takes there",
+        gb_plan_home(p)->name);
   GB_TRY(gb_choose(&p->choice, err));
   gb_choice_look_up(&p->choice);
   GB_TRY(gb_plan_find_minimum(p, &p->report.minimum, err));

@@ -88,7 +88,8 @@ function M.split(x, y, opts)
   local order <const> = core.randperm(n, {seed = o.seed or 0})
   local function part(from, to)
     local at <const> = order:slice(1, from, to)
-    return {x = x:index(1, at):eval(), y = y:index(1, at):eval()}
+    local function of(v) return v:index(1, at:to(v.device)):eval() end
+    return {x = of(x), y = of(y)}
   end
   return part(k + 1, n), part(1, k)
 end
