@@ -254,7 +254,7 @@ static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
     else if (!gb_dtype_parse(name, &to.dtype)) to.device = lgb_devicenumber(L, s, name);
     return to;
   }
-  luaL_checktype(L, 2, LUA_TTABLE);
+  if (!lua_istable(L, 2)) luaL_typeerror(L, 2, "a dtype, a device or a table of them");
   lgb_checkoptions(L, 2, names);
   const char *device = lgb_optstring(L, 2, "device", NULL);
   if (device != NULL) to.device = lgb_devicenumber(L, s, device);

@@ -192,7 +192,8 @@ static gb_device *refuse_device (lua_State *L, const lgb_session *s, const char 
   if (own_number(s, name) > s->devices)
     lgb_fail(L, GB_EDEVICE, "%s; gb.config{devices = %d} makes it, simulated", text, own_number(s, name));
   if (lgb_nearest(name, names, near, sizeof near))
-    lgb_fail(L, GB_EDEVICE, "%s, did you mean '%s'?", text, near);
+    lgb_fail(L, GB_EDEVICE, why != NULL ? "%s, did you mean '%s'? %s" : "%s, did you mean '%s'?", text, near,
+             why);
   lgb_fail(L, GB_EDEVICE, why != NULL ? "%s: %s" : "%s", text, why);
   return NULL;
 }
