@@ -181,12 +181,14 @@ gb_status gibbous_triangular_solve (gb_node *l, gb_node *b, bool upper, bool tra
 }
 
 gb_status gibbous_grad (gb_node *y, int n, gb_node *const *xs, gb_node **out, gb_error *err) {
-  CHECK("grad", y);
+  for (int i = 0; out != NULL && i < n; i++) out[i] = NULL;
+  GB_TRY(gb_embed_check_inputs("grad", 1, &y, err));
   GB_TRY(gb_embed_check_inputs("grad", n, xs, err));
-  if (n > 0 && xs[0]->graph != y->graph)
+  if (n == 0) return GB_OK;
+  if (out == NULL) return gb_fail(err, GB_EOPTION, "grad: no place for the result (NULL)");
+  if (xs[0]->graph != y->graph)
     return gb_fail(err, GB_EOPTION, "grad: y belongs to another session than its variables");
-  for (int i = 0; i < n; i++) out[i] = NULL;
-  const gb_status st = n > 0 ? gb_grad(y, NULL, (size_t)n, xs, false, out, err) : GB_OK;
+  const gb_status st = gb_grad(y, NULL, (size_t)n, xs, false, out, err);
   for (int i = 0; st != GB_OK && i < n; i++) out[i] = NULL;
   return st;
 }

@@ -30,12 +30,13 @@ void gibbous_interrupt (bool on) {
 /* Values that can be computed again go when an allocation does not fit. */
 static void reclaim (void *ud, size_t bytes) { gb_cache_drop(((gb_session *)ud)->graph, bytes); }
 
-/* The next device of the session: its home, or one that the registry opens. */
+/* The next device of the session: its home, or one that the registry opens. limit: 0 = what it has. */
 static gb_status add_device (gb_session *s, const char *kind, size_t limit, gb_error *err) {
   gb_device *dev = s->home;
   if (s->ndevices == GB_GRAPH_DEVICES)
     return gb_fail(err, GB_EOPTION, "a session has at most %d devices", GB_GRAPH_DEVICES);
   if (!gb_device_same_name(s->home->name, kind)) GB_TRY(gb_device_open(kind, s->home, limit, &dev, err));
+  else if (limit != 0) dev->ledger.limit = limit;
   dev->ledger.reclaim = reclaim;
   dev->ledger.reclaim_ud = s;
   strcpy(s->kind[s->ndevices], kind); /* names of devices that open are short */
@@ -63,7 +64,6 @@ gb_status gibbous_open (const gb_session_options *o, gb_session **out, gb_error 
   const size_t available = gb_memory_available();
   gb_status st = gb_device_cpu_new(o->threads != 0 ? o->threads : 1, available, &s->home, err);
   if (st == GB_OK) st = add_device(s, *kind != '\0' ? kind : s->home->name, o->limit, err);
-  if (st == GB_OK && s->device[0] == s->home && o->limit != 0) s->home->ledger.limit = o->limit;
   if (st == GB_OK) st = gb_graph_new(s->device[0], &s->graph, err);
   if (st != GB_OK) release(s);
   else *out = s;

@@ -393,6 +393,13 @@ static void test_bad_calls (void **state) {
   assert_int_equal(gibbous_grad(NEW(gibbous_reduce, "sum", x, 0, false), 2, (gb_node *[]){x, y}, g, &err),
                    GB_EOPTION);
   assert_true(g[0] == NULL && g[1] == NULL);
+  g[0] = g[1] = x;
+  assert_int_equal(gibbous_grad(NULL, 2, (gb_node *[]){x, y}, g, &err), GB_EOPTION);
+  assert_true(g[0] == NULL && g[1] == NULL);
+  g[0] = g[1] = x;
+  assert_int_equal(gibbous_grad(x, 2, NULL, g, &err), GB_EOPTION);
+  assert_true(g[0] == NULL && g[1] == NULL);
+  assert_int_equal(gibbous_grad(x, 1, &x, NULL, &err), GB_EOPTION);
   gb_plan *p;
   assert_int_equal(gibbous_plan(0, NULL, 0, &p, &err), GB_EOPTION);
   assert_int_equal(gibbous_plan(1, &x, 0, NULL, &err), GB_EOPTION);
@@ -490,6 +497,24 @@ static void test_other_device (void **state) {
   assert_read(NEW(gibbous_move, y, 0), N * D, want, 0);
 }
 
+/* The first limit counts, of the host's memory beside another device, too. */
+static void test_limit_of_other_device (void **state) {
+  (void)state;
+  const char *kind = getenv("GIBBOUS_DEVICE") != NULL ? "cpu" : "far";
+  gb_memory_use m;
+  int number = -1;
+  for (size_t limit = 4096; limit <= 8192; limit += 4096) {
+    OK(gibbous_device(session, kind, limit, &number, &err));
+    OK(gibbous_memory(session, number, &m, &err));
+    assert_int_equal(m.limit, 4096);
+  }
+  const gb_shape s = shape(2, 32, 32);
+  static const double zeros[32 * 32];
+  gb_node *x = NEW(gibbous_tensor, session, GB_F64, &s, zeros, NULL), *there = NEW(gibbous_move, x, number);
+  assert_int_equal(gibbous_eval(1, &there, &err), GB_EREFUSED);
+  assert_true(err.need == sizeof zeros && err.have <= 4096 && strstr(err.text, kind) != NULL);
+}
+
 /* -- two sessions in two threads */
 
 typedef struct worker {
@@ -560,6 +585,7 @@ int main (void) {
                                      TEST(test_kept_factor),
                                      TEST(test_interrupt),
                                      TEST(test_other_device),
+                                     TEST(test_limit_of_other_device),
                                      TEST(test_two_threads)};
   return cmocka_run_group_tests_name("embed", tests, NULL, NULL);
 }
