@@ -76,10 +76,12 @@ static entry **owners_of (const gb_kernels *k, const gb_fold *f) { return &k->ow
 /* A kernel of another step that serves 'part' of step s; NULL: no step has one. */
 static gb_kernel *shared (const gb_kernels *k, int s, const gb_fold *part) {
   const gb_fold *f = &k->low->step[s].fold;
-  for (const entry *e = *owners_of(k, f); e != NULL; e = e->alike)
+  for (const entry *e = *owners_of(k, f); e != NULL; e = e->alike) {
+    const gb_fold *other = &k->low->step[e->step].fold;
     if (gb_kernels_step_device(k, e->step) == gb_kernels_step_device(k, s) && serves(e, part) &&
-        gb_fold_same_program(&k->low->step[e->step].fold, f))
+        other->identity == f->identity && gb_fold_same_program(other, f))
       return e->kernel;
+  }
   return NULL;
 }
 

@@ -101,10 +101,10 @@ inputs  they exist already, pinned or cached: not part of the peak
 streamed, never stored
    4.807 MiB  700x900 in step 2   here
 memory held over time, by step; # up to #
-          1  |##############......| #  map elementwise                  here
+          1  |#############.......| #  map elementwise                  here
           2  |####################| #  fold rbf d=3                     here
-          3  |###############.....| #  map elementwise                  here
-          4  |#############.......| #  map elementwise: z               here
+          3  |##############......| #  map elementwise                  here
+          4  |############........| #  map elementwise: z               here
 realisations, all of the same bits
   chosen  whole #   ~
    also   windows of 512 of 700 along axis 1 of x #   ~
@@ -112,7 +112,7 @@ realisations, all of the same bits
           and 5 between
           and 3 that no budget chooses
 smallest budget #
-sweep   64 KiB: windows of 128 ~   128 KiB: whole ~
+sweep   64 KiB: whole ~
 ]], explained(streamed(), "1 GiB"))
   end)
 
@@ -152,8 +152,7 @@ cpu     budget as asked = # arena + # outputs + # caches + # unused
 peak # at step 3 "map rbf d=3", lower bound #, fragmentation # %
 buffers
    9.155 MiB  temp       mul, then V 300x4000 f64                steps 3..5      here
- #  workspace  scratch of step 3                       step 3          here
- #  in 7 more
+ #  in 8 more
 inputs  they exist already, pinned or cached: not part of the peak
    703.1 KiB  input      L 300x300 f64                           step 4          here
    93.75 KiB  input      t 4000x3 f64                            step 3          here

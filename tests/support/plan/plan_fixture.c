@@ -40,6 +40,7 @@ static void naive_step (gb_lowered *l, const gb_node *n, const int *buf_of, int 
   }
   st->fold.identity = (uint64_t)n->op;
   st->fold.noperands = st->nin;
+  st->fold.operand = calloc(4, sizeof *st->fold.operand);
   st->fold.nconstants = st->nconstants;
   st->fold.axis[0].extent = gb_shape_numel(n->nin > 0 ? gb_node_shape(n->in[0]) : gb_node_shape(n));
   st->fold.axis[1].extent = gb_shape_numel(gb_node_shape(n));
