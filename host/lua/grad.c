@@ -116,7 +116,8 @@ typedef struct mapping {
   size_t extent;
 } mapping;
 
-/* Replaces argument 'arg' by a placeholder for one slice along 'axis' of it; the whole stays in 'anchors'. */
+/* Replaces argument 'arg' by a placeholder for one slice along 'axis' of it, on its device; the whole stays in
+** 'anchors'. */
 static void map_argument (lua_State *L, lgb_session *s, mapping *m, int arg, int axis, int anchors) {
   gb_node *x = lgb_checknode(L, arg);
   const gb_shape *full = gb_node_shape(x);
@@ -131,7 +132,10 @@ static void map_argument (lua_State *L, lgb_session *s, mapping *m, int arg, int
   lua_rawseti(L, anchors, (lua_Integer)m->n * 2 + 1);
   lgb_tensor *t = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, gb_node_leaf(s->graph, &slice, GB_NODE_TRACED, NULL, &t->node, &err), &err);
+  const int before = gb_graph_build_on(s->graph, x->device);
+  const gb_status st = gb_node_leaf(s->graph, &slice, GB_NODE_TRACED, NULL, &t->node, &err);
+  gb_graph_build_on(s->graph, before);
+  lgb_result(L, st, &err);
   lua_pushvalue(L, -1);
   lua_rawseti(L, anchors, (lua_Integer)m->n * 2 + 2);
   lua_replace(L, arg);

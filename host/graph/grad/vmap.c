@@ -116,7 +116,10 @@ static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
     if (!gb_op_has(r->op, GB_TRAIT_RANDOM) || r->serial < youngest || m->at[p].whole) continue;
     gb_formula e;
     gb_formula_init(&e, m->g, m->err);
-    GB_TRY(gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p].whole));
+    const int before = gb_graph_build_on(m->g, r->device);
+    const gb_status st = gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p].whole);
+    gb_graph_build_on(m->g, before);
+    if (st != GB_OK) return st;
   }
   return GB_OK;
 }
@@ -160,12 +163,15 @@ gb_status gb_vmap (size_t n, gb_node *const *slices, gb_node *const *full, const
   if (st == GB_OK) st = bind(&m, n, slices, full, axis);
   if (st == GB_OK && !same_random) st = map_random(&m, n, slices);
   const char *here = m.g->where;
+  const int before = m.g->generators_on;
   for (size_t p = 0; st == GB_OK && p < m.s.count; p++) {
     if (m.at[p].whole) continue;
     m.g->where = m.s.node[p]->where;
+    gb_graph_build_on(m.g, m.s.node[p]->device);
     st = map_node(&m, m.s.node[p], &m.at[p]);
   }
   m.g->where = here;
+  gb_graph_build_on(m.g, before);
   size_t done = 0;
   for (; st == GB_OK && done < nouts; done += st == GB_OK) st = answer(&m, outs[done], &mapped[done]);
   while (st != GB_OK && done > 0) gb_node_unref(mapped[--done]);
