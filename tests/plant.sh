@@ -498,7 +498,7 @@ host/graph/devices.c
 'numbers take tensors with them to their own device'
 
 host/plan/choose/choose.c
-'s/ \&\& !w->all \&\& fits_abroad(w, place);/ \&\& !w->all;/'
+'s/ \&\& !w->all \&\& c.short_of == 0;/ \&\& !w->all;/'
 'a candidate is taken that another device has no room for'
 
 host/lower/structure.c

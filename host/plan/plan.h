@@ -72,6 +72,8 @@ typedef struct gb_candidate {
   size_t need, held; /* bytes; 'held' of them are existing caches that it reads */
   double seconds;    /* predicted; 0: not known */
   bool fits, chosen;
+  const char *short_of;           /* a device beside the first that has too little room for it, NULL: none */
+  size_t over;                    /* by so much */
   const struct gb_tiling *tiling; /* of which it runs windows, NULL: whole */
   size_t chunk;                   /* indices of a window, 0: whole */
   bool packed, reordered;         /* factors as triangles; steps in the order that needs least */

@@ -154,6 +154,37 @@ describe("values on another device", function()
     assert.is_true(math.abs(sum - 6 * x:sum():item()) < 1e-10)
   end)
 
+  it("are realised by what fits there, and the others say by how much they do not", function()
+    local far <const> = gb.randn(600, 3, {seed = 5}):to(other):eval()
+    local function nearest() return (gb.kernels.rbf{}(far, far):topk(3, 2)) end
+    local ample <const> = gb.plan(nearest()).devices[2].peak
+    local want <const> = nearest():eval():to(home):eval()
+    collectgarbage()
+    collectgarbage()
+    local used = 0
+    for _, d in ipairs(gb.devices()) do
+      if d.name == other then used = d.used end
+    end
+    local before <const> = gb.memory.limit(used + ample // 2, {device = other})
+    for _, prefer in ipairs{"time", "memory"} do
+      local p <const> = gb.plan(nearest(), {prefer = prefer})
+      local text <const> = p:explain()
+      local got <const> = p:run()
+      assert.is_true(p:stats().windows > 1)
+      assert.equal(p.devices[2].peak, p:stats().devices[other])
+      assert.is_true(got:to(home):equal(want))
+      assert.matches("no  +whole .* over by %S+ %a+ on " .. other, text)
+      assert.is_nil(text:find("also   whole", 1, true))
+      assert.is_nil(text:match "sweep[^\n]*whole")
+    end
+    gb.memory.limit(used + 1000, {device = other})
+    local ok, err = pcall(gb.plan, nearest(), {prefer = "memory"})
+    gb.memory.limit(before, {device = other})
+    assert.is_false(ok)
+    assert.equal("refused", err.code)
+    assert.is_truthy(tostring(err):find("on " .. other, 1, true))
+  end)
+
   it("are what plans bind to leaves that lie there, and a plan's text tells of each device", function()
     local far <const> = x:to(other):eval()
     local p <const> = gb.plan((far * 2):sum(1))

@@ -21,6 +21,10 @@ static void name_offer (const gb_plan *p, gb_candidate *o, const gb_placement *p
   gb_append(o->name, sizeof o->name, "%s", how);
 }
 
+static bool allows (const gb_candidate *o, size_t budget) {
+  return o->need <= budget && o->need != SIZE_MAX && o->short_of == NULL;
+}
+
 static bool is_same_form (const gb_candidate *a, const gb_candidate *b) {
   return a->tiling == b->tiling && a->chunk == b->chunk && a->packed == b->packed && a->rows == b->rows;
 }
@@ -36,7 +40,9 @@ void gb_plan_note_candidate (gb_plan *p, const gb_candidate *candidate, const gb
   gb_candidate o = *candidate;
   tell_form(&o);
   for (size_t i = 0; i < p->ncandidates; i++)
-    if (p->candidate[i].need == o.need && is_same_form(&p->candidate[i], &o)) return;
+    if (p->candidate[i].need == o.need && p->candidate[i].short_of == o.short_of &&
+        is_same_form(&p->candidate[i], &o))
+      return;
   if (!gb_grow(&p->candidate, p->ncandidates, &p->candidate_room, sizeof *p->candidate)) return;
   name_offer(p, &o, place);
   p->candidate[p->ncandidates++] = o;
@@ -48,15 +54,13 @@ void gb_plan_judge_candidates (gb_plan *p) {
   tell_form(&p->choice.taken);
   for (size_t i = 0; i < p->ncandidates; i++) {
     gb_candidate *o = &p->candidate[i];
-    o->fits = o->need <= budget && o->need != SIZE_MAX;
+    o->fits = allows(o, budget);
     o->chosen = !found && o->fits && o->need == p->choice.taken.need && is_same_form(o, &p->choice.taken);
     found |= o->chosen;
   }
 }
 
 /* what would be chosen */
-
-static bool allows (const gb_candidate *o, size_t budget) { return o->need <= budget && o->need != SIZE_MAX; }
 
 static bool is_faster (const gb_candidate *o, const gb_candidate *than) {
   return o->seconds != than->seconds ? o->seconds < than->seconds : o->need < than->need;

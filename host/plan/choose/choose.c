@@ -83,6 +83,8 @@ typedef struct candidate {
   size_t held, need;   /* need = peak + held */
   bool pinned_only;    /* it recomputes existing caches */
   double seconds;      /* predicted; 0 where nobody compared */
+  int short_of;        /* number of a device beside the first that has no room for it, 0: none */
+  size_t over;         /* bytes that are missing there */
   variant how;
 } candidate;
 
@@ -119,9 +121,15 @@ static void take_count (candidate *to, const candidate *c) {
   to->place->refs++;
 }
 
+static const char *name_of (const gb_plan *p, int device) {
+  return gb_graph_device(p->request.graph, device)->name;
+}
+
 static void note (const walk *w, const candidate *c) {
   gb_plan_note_candidate(w->noted,
-                         &(gb_candidate){.need = c->need,
+                         &(gb_candidate){.short_of = c->short_of == 0 ? NULL : name_of(w->p, c->short_of),
+                                         .over = c->over,
+                                         .need = c->need,
                                          .held = c->held,
                                          .seconds = c->seconds,
                                          .tiling = c->how.tiling,
@@ -179,29 +187,44 @@ static bool is_better (const candidate *c, const candidate *than) {
   return c->need < than->need;
 }
 
-/* On the devices beside the first: their ledgers are their budgets. */
-static bool fits_abroad (walk *w, const gb_placement *place) {
-  bool fits = true;
-  for (int i = 1; i < w->p->prog->low->ndevices; i++) {
-    const size_t need = place->abroad[i].peak;
-    if (need <= gb_ledger_room(&gb_graph_device(w->p->request.graph, i)->ledger)) continue;
-    if (w->short_of != i || need < w->short_need) w->short_need = need;
-    w->short_of = i;
-    fits = false;
+/* On the devices beside the first, whose ledgers are their budgets, the bytes that are missing; '*number' is of the
+** device that they are missing on. */
+static size_t missing_abroad (const gb_plan *p, const gb_placement *place, int *number) {
+  for (int i = 1; i < p->prog->low->ndevices; i++) {
+    const size_t room = gb_ledger_room(&gb_graph_device(p->request.graph, i)->ledger);
+    if (place->abroad[i].peak <= room) continue;
+    *number = i;
+    return place->abroad[i].peak - room;
   }
-  return fits;
+  *number = 0;
+  return 0;
+}
+
+/* Remembers the device that is short of the least. */
+static void note_short (walk *w, const candidate *c) {
+  const size_t need = c->place->abroad[c->short_of].peak;
+  if (w->short_of != c->short_of || need < w->short_need) w->short_need = need;
+  w->short_of = c->short_of;
+}
+
+/* Candidates that other devices have room for come before those that they have not. */
+static bool needs_less (const walk *w, const candidate *c) {
+  const bool there = c->short_of == 0, before = w->last.short_of == 0;
+  return w->last.place == NULL || (there == before ? c->need < w->least : there);
 }
 
 /* Takes 'place' over. True: it fits. */
 static bool consider (walk *w, const variant *how, gb_placement *place, bool pinned_only) {
   candidate c = {.place = place, .pinned_only = pinned_only, .how = *how};
   weigh(w->x, &c);
+  c.over = missing_abroad(w->p, place, &c.short_of);
   if (w->first.place == NULL) take_count(&w->first, &c);
-  if (w->last.place == NULL || c.need < w->least) {
+  if (needs_less(w, &c)) {
     take_count(&w->last, &c);
     w->least = c.need;
   }
-  const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all && fits_abroad(w, place);
+  const bool fits = c.need <= w->budget && c.need != SIZE_MAX && !w->all && c.short_of == 0;
+  if (c.short_of > 0 && c.need <= w->budget) note_short(w, &c);
   if (fits || (w->noted != NULL && may_cut(w->p))) c.seconds = seconds_of(w, place);
   if (w->noted != NULL) note(w, &c);
   if (fits) {
@@ -321,7 +344,7 @@ static gb_status run_walk (walk *w, gb_error *err) {
   w->usable = pinned + nb;
   w->all |= least;
   const gb_status rc = walk_candidates(w, err);
-  if (rc == GB_OK && least && w->least <= w->budget) take_least(w);
+  if (rc == GB_OK && least && w->least <= w->budget && w->last.short_of == 0) take_least(w);
   free(none);
   return rc;
 }

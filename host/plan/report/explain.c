@@ -263,13 +263,15 @@ static void say_offer (const gb_plan_report *r, const gb_candidate *o, FILE *f) 
   gb_put(f, o->name, width < 44 ? 44 : width);
   fprintf(f, "  %10s", gb_size_text(o->need, size));
   if (o->seconds > 0) fprintf(f, "   ~%.2g s", o->seconds);
-  if (o->need > r->budget)
+  if (o->short_of != NULL) fprintf(f, "   over by %s on %s", gb_size_text(o->over, size), o->short_of);
+  else if (o->need > r->budget)
     fprintf(f, "   over by %s", gb_size_text(o->need == SIZE_MAX ? SIZE_MAX : o->need - r->budget, size));
   fputc('\n', f);
 }
 
-/* No budget chooses it, as far as is known. */
+/* No budget chooses it, as far as is known; one that another device is short of would be chosen with more there. */
 static bool is_needless (const gb_plan_report *r, int at) {
+  if (r->candidate[at].short_of != NULL) return false;
   if (r->timed) {
     for (int i = 0; i < r->ncandidates; i++)
       if (gb_offer_at(r, r->candidate[i].need) == &r->candidate[at]) return false;
