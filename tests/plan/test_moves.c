@@ -263,7 +263,8 @@ static void follow_threads (gb_node *y, gb_pool *const pools[2], const gb_plan_o
     assert_int_equal(d[number].peak, peak[i % 2]);
     gb_plan_free(now);
   }
-  assert_true(peak[0] + 1000 < peak[1]); /* scratch of each thread */
+  if (gb_memory_is_host(&device->memory)) assert_true(peak[0] + 1000 < peak[1]); /* scratch of each thread */
+  else assert_int_equal(peak[0], peak[1]); /* the far device works with its home's threads */
   gb_tensor_clear(&want);
   gb_plan_free(p);
 }
