@@ -12,11 +12,11 @@ local M <const> = {}
 
 local handles = {}                            -- tables of tensors: of statements, of gradients
 
---- The values of all statements, as tensors. each(s) gives text to put after a statement.
-local function build(p, each)
+--- The values of all statements, as tensors. each and read are those of generate.text.
+local function build(p, each, read)
   local names <const> = {}
   for i = 1, #p.list do names[i] = "v" .. i end
-  local text <const> = "local gb, core = ...\n" .. generate.text(p, each) .. "\nreturn {" .. table.concat(names, ", ") .. "}"
+  local text <const> = "local gb, core = ...\n" .. generate.text(p, each, read) .. "\nreturn {" .. table.concat(names, ", ") .. "}"
   local values <const> = assert(load(text, "=program"))(gb, core)
   handles[#handles + 1] = values
   return values
@@ -311,6 +311,22 @@ local ways <const> = {
       return s == chosen and ("; v%d = gb.lazy(v%d, {batch = %d})"):format(s.id, s.id, 1 + p.way % #s.shape) or ""
     end))
     gb.eval(list)
+    return list, all_numbers(list)
+  end},
+  {name = "with values on two devices", run = function(p)
+    gb.config{devices = 2}
+    local devices <const> = gb.devices()
+    local function where(s) -- what gb makes lies on the first
+      return devices[s.text:find("%f[%w]gb%.") and 1 or 1 + (p.way >> s.id % 17) % 2].name
+    end
+    local list <const> = results(p, build(p, nil, function(a, s)
+      return where(a) == where(s) and "v" .. a.id or ("v%d:to(%q)"):format(a.id, where(s))
+    end))
+    local plan <close> = gb.plan(list)
+    plan:run()
+    for _, d in ipairs(plan.devices) do
+      assert(#plan.devices == 1 or plan:stats().devices[d.name] == d.peak, "bytes of " .. d.name)
+    end
     return list, all_numbers(list)
   end},
   {name = "with sums in any order", run = function(p)

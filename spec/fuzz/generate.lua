@@ -345,15 +345,17 @@ end
 
 -- As a script -------------------------------------------------------------------------------------------------------------------
 
-local function statement_text(s)
-  return (s.text:gsub("%%(%d)", function(i) return "v" .. s.args[tonumber(i)].id end))
+local function name_of(a) return "v" .. a.id end
+
+local function statement_text(s, read)
+  return (s.text:gsub("%%(%d)", function(i) return read(s.args[tonumber(i)], s) end))
 end
 
---- The statements as Lua; each(s), if there is one, gives text to put after a statement.
-function M.text(p, each)
+--- The statements as Lua. Optional: each(s) gives text to put after a statement, read(a, s) how s writes its argument a.
+function M.text(p, each, read)
   local lines <const> = {}
   for _, s in ipairs(p.list) do
-    lines[#lines + 1] = ("local v%d = %s%s"):format(s.id, statement_text(s), each and each(s) or "")
+    lines[#lines + 1] = ("local v%d = %s%s"):format(s.id, statement_text(s, read or name_of), each and each(s) or "")
   end
   return table.concat(lines, "\n")
 end
