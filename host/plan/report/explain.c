@@ -262,7 +262,7 @@ static void say_offer (const gb_plan_report *r, const gb_candidate *o, FILE *f) 
   const int width = gb_width(o->name, 60);
   gb_put(f, o->name, width < 44 ? 44 : width);
   fprintf(f, "  %10s", gb_size_text(o->need, size));
-  if (o->seconds > 0) fprintf(f, "   ~%.2g s", o->seconds);
+  if (o->seconds > 0 && o->short_of == NULL) fprintf(f, "   ~%.2g s", o->seconds);
   if (o->short_of != NULL) fprintf(f, "   over by %s on %s", gb_size_text(o->over, size), o->short_of);
   else if (o->need > r->budget)
     fprintf(f, "   over by %s", gb_size_text(o->need == SIZE_MAX ? SIZE_MAX : o->need - r->budget, size));
@@ -305,8 +305,8 @@ static void say_offers (const gb_plan *p, FILE *f) {
   if (r->ncandidates > 0) {
     fprintf(f, "realisations, %s", p->request.options.math ? "equal up to rounding" : "all of the same bits");
     if (is_on_several(p)) fprintf(f, ", with their bytes on %s", gb_plan_home(p)->name);
-    if (unpriced != NULL) fprintf(f, "; no seconds, for device %s has no prices", unpriced->name);
     fputc('\n', f);
+    if (unpriced != NULL) fprintf(f, "  without seconds: no prices for device %s\n", unpriced->name);
   }
   for (int i = 0; i < r->ncandidates; i++)
     if (r->candidate[i].chosen) say_offer(r, &r->candidate[i], f);
