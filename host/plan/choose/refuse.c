@@ -233,12 +233,19 @@ gb_status gb_choice_refuse (const gb_choice *c, const gb_placement *place, size_
 gb_status gb_choice_refuse_abroad (const gb_choice *c, int device, size_t need, gb_error *err) {
   const gb_device *dev = gb_graph_device(c->plan->request.graph, device);
   const size_t have = gb_ledger_room(&dev->ledger);
-  char least[GB_BYTES_TEXT], room[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  gb_fail(err, GB_EREFUSED,
-          "plan refused: it needs %s on %s, where %s are free of a limit of %s: "
-          "raise it, gb.memory.limit(%zu, {device = '%s'}), or move less there",
-          gb_bytes_text(need, least), dev->name, gb_bytes_text(have, room),
-          gb_bytes_text(dev->ledger.limit, limit), dev->ledger.limit - have + need, dev->name);
-  if (err != NULL) err->need = err->minimum = need, err->have = have;
+  const size_t works = dev->ledger.limit - have + need;
+  char least[GB_BYTES_TEXT], room[GB_BYTES_TEXT], limit[GB_BYTES_TEXT], way[256] = "";
+  refusal r = {.text = ""};
+  gb_append(r.text, sizeof r.text, "needs %s on %s, have %s of %s", gb_bytes_text(need, least), dev->name,
+            gb_bytes_text(have, room), gb_bytes_text(dev->ledger.limit, limit));
+  gb_append(way, sizeof way, "a limit of %zu bytes on %s works: gb.memory.limit(%zu, {device = '%s'})", works,
+            dev->name, works, dev->name);
+  add_option(&r, way);
+  gb_fail(err, GB_EREFUSED, "%s", r.text);
+  if (err != NULL) {
+    err->need = err->minimum = need;
+    err->have = have;
+    strcpy(err->options, r.options);
+  }
   return GB_EREFUSED;
 }
