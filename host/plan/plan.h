@@ -8,7 +8,8 @@
 
 typedef struct gb_plan gb_plan;
 
-/* A device that takes part: the graph's own, or one of its simulated ones. */
+/* A device that takes part: the graph's own, or any other that is open. Running totals pass between devices as they
+** are, so those of a reduced axis share its work only where their kernels keep the same totals. */
 typedef struct gb_plan_on {
   gb_device *device;
   size_t budget; /* 0 = as below, or what its ledger has */
