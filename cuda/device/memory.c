@@ -23,7 +23,8 @@ static bool is_open (gb_memory *m) {
   if (g == NULL || g->gpu->failed != cudaSuccess) return false;
   if (g->pages.base != NULL) return true;
   cudaSetDevice(g->gpu->ordinal);
-  const gb_status st = gb_cuda_pages_open(g->gpu, &g->pages, m->owner->ledger.limit, NULL);
+  const size_t limit = m->owner != NULL ? m->owner->ledger.limit : g->gpu->total;
+  const gb_status st = gb_cuda_pages_open(g->gpu, &g->pages, limit, NULL);
   note(g->gpu, st);
   if (st == GB_OK && gb_cuda_heap_open(&g->heap, g->pages.extent)) return true;
   gb_cuda_pages_close(&g->pages);

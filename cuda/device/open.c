@@ -88,20 +88,15 @@ static gb_status read_attributes (gb_cuda *gpu, gb_error *err) {
                  gpu->capability / 10, gpu->capability % 10, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
 }
 
-/* The first kernel, which shows that the library has code for this GPU and that its results arrive. */
+/* The first kernel, which shows that the library has code for this GPU and that results arrive: in pinned memory. */
 static gb_status probe (gb_cuda *gpu, gb_error *err) {
   const unsigned asked = 20u + (unsigned)gpu->ordinal;
-  unsigned answer = 0;
-  void *at;
-  GB_CUDA_TRY(cudaMalloc(&at, sizeof answer));
-  gb_status st = first_call(gpu, gb_cuda_probe(at, asked, gpu->stream), err);
-  if (st == GB_OK) st = gb_cuda_download(gpu, &answer, at, sizeof answer, err);
-  const cudaError_t freed = cudaFree(at);
-  GB_TRY(st);
-  GB_TRY(gb_cuda_status(freed, "cudaFree", err));
-  return answer == gb_cuda_probe_answer(asked)
-             ? GB_OK
-             : gb_fail(err, GB_EDEVICE, "the first kernel on GPU %d gave a wrong result", gpu->ordinal);
+  volatile unsigned *answer = (void *)gpu->staging.at;
+  *answer = 0;
+  GB_TRY(first_call(gpu, gb_cuda_probe((unsigned *)answer, asked, gpu->stream), err));
+  GB_TRY(gb_cuda_wait(gpu, err));
+  if (*answer == gb_cuda_probe_answer(asked)) return GB_OK;
+  return gb_fail(err, GB_EDEVICE, "the first kernel on GPU %d gave a wrong result", gpu->ordinal);
 }
 
 static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {

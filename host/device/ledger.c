@@ -96,10 +96,11 @@ static void *take_or_shed (gb_ledger *l, size_t bytes, gb_block **after) {
   return take(l, bytes, after);
 }
 
-/* Where the account has room and the memory has none, the device has less than its limit. */
+/* Where the account has room and the memory has none, the device has less than its limit, or is lost. */
 static gb_status no_room (const gb_ledger *l, gb_purpose p, size_t bytes, gb_error *err) {
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
-  const gb_device *dev = gb_memory_is_host(l->memory) ? NULL : l->memory->owner;
+  gb_device *dev = gb_memory_is_host(l->memory) ? NULL : l->memory->owner;
+  if (dev != NULL && bytes <= gb_ledger_room(l) && gb_device_wait(dev, err) == GB_EDEVICE) return GB_EDEVICE;
   gb_fail(err, GB_ENOMEM, "%s needed for a %s, %s in use, limit %s%s%s%s", gb_bytes_text(bytes, need),
           gb_purpose_name(p), gb_bytes_text(l->used, used), gb_bytes_text(l->limit, limit),
           dev != NULL ? ", on device " : "", dev != NULL ? dev->name : "",

@@ -73,7 +73,8 @@ gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error
 void gb_ledger_unbook (gb_ledger *l, size_t bytes);
 
 /* Uninitialised bytes; 0 bytes have an address, too. 'out' is a record that is not live. '*where' may be "".
-** Errors: ENOMEM with need, have and limit in the text; 'out' is then as it was. */
+** Errors: ENOMEM with need, have and limit in the text; EDEVICE where the device is lost; 'out' is then as it
+** was. */
 gb_status gb_ledger_alloc (gb_ledger *l, gb_purpose p, size_t bytes, const char *where, const char *name,
                            gb_block *out, gb_error *err);
 void gb_ledger_free (gb_ledger *l, gb_block *b); /* not live: nothing to do */
