@@ -10,7 +10,7 @@
 
 namespace emu {
 
-static const size_t page = 4096;
+static const size_t page = 4096, guard = size_t(1) << 20; /* closed on both sides of a piece */
 static const unsigned char canary = 0x5A;
 static size_t up (size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -93,22 +93,28 @@ const region *region_of (const void *at, size_t bytes) {
   return nullptr;
 }
 
-std::string describe_address (const void *p) {
+static std::string describe_in (const char *p, const char *at, const region &r) {
   char text[160];
-  const char *c = (const char *)p;
-  for (auto &entry : regions()) {
-    const region &r = entry.second;
-    if (c < r.base || c >= r.base + r.mapped + page) continue;
-    const char *what = r.of == kind::pinned ? "pinned memory" : "memory of device";
-    if (c >= entry.first && c < entry.first + r.bytes)
-      snprintf(text, sizeof text, "%p, byte %zu of %zu of %s %d", p, (size_t)(c - entry.first), r.bytes, what,
-               r.device);
-    else
-      snprintf(text, sizeof text, "%p, %td bytes from the begin of %zu bytes of %s %d", p, c - entry.first,
-               r.bytes, what, r.device);
-    return text;
-  }
-  snprintf(text, sizeof text, "%p, no memory of a device", p);
+  const char *what = r.of == kind::pinned ? "pinned memory" : "memory of device";
+  if (p >= at && p < at + r.bytes)
+    snprintf(text, sizeof text, "%p, byte %zu of %zu of %s %d", (const void *)p, (size_t)(p - at), r.bytes,
+             what, r.device);
+  else
+    snprintf(text, sizeof text, "%p, %td bytes from the begin of %zu bytes of %s %d", (const void *)p, p - at,
+             r.bytes, what, r.device);
+  return text;
+}
+
+std::string describe_address (const void *address) {
+  const char *p = (const char *)address;
+  for (auto &entry : regions())
+    if (p >= entry.first && p < entry.first + entry.second.bytes)
+      return describe_in(p, entry.first, entry.second);
+  for (auto &entry : regions())
+    if (p + guard >= entry.second.base && p < entry.second.base + entry.second.mapped + guard)
+      return describe_in(p, entry.first, entry.second);
+  char text[64];
+  snprintf(text, sizeof text, "%p, no memory of a device", address);
   return text;
 }
 
@@ -157,13 +163,14 @@ static cudaError_t take_device (void **out, size_t bytes, kind of) {
   if (bytes > SIZE_MAX / 2) return cudaErrorMemoryAllocation;
   if (charge(d, charged(bytes)) != cudaSuccess) return cudaErrorMemoryAllocation;
   const size_t body = up(bytes, 256), mapped = up(body, page);
-  char *base = (char *)mmap(nullptr, mapped + page, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) {
+  char *low = (char *)mmap(nullptr, mapped + 2 * guard, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (low == MAP_FAILED) {
     uncharge(d, charged(bytes));
     return cudaErrorMemoryAllocation;
   }
-  mprotect(base + mapped, page, PROT_NONE);
+  char *base = low + guard;
+  mprotect(base, mapped, PROT_READ | PROT_WRITE);
   char *at = base + mapped - body;
   fill_fresh(at, bytes);
   memset(at + bytes, canary, body - bytes);
@@ -182,7 +189,7 @@ static cudaError_t give_device (void *p) {
   const region r = it->second;
   regions().erase(it);
   uncharge(r.device, charged(r.bytes));
-  munmap(r.base, r.mapped + page);
+  munmap(r.base - guard, r.mapped + 2 * guard);
   return cudaSuccess;
 }
 

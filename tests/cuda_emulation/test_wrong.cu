@@ -142,7 +142,11 @@ static void addresses_outside_stop (void **) {
     finish();
   });
   assert_stopped("a kernel touches", [] {
-    GB_LAUNCH(read_at, 1, 1, 0, 0, (size_t)1 << 20, ints(1), ints(1));
+    GB_LAUNCH(read_at, 1, 1, 0, 0, (size_t)1 << 17, ints(1), ints(1));
+    finish();
+  });
+  assert_stopped("a kernel touches", [] {
+    GB_LAUNCH(write_at, 1, 1, 0, 0, -5000, ints(64));
     finish();
   });
   assert_stopped("a kernel touches", [] {
