@@ -15,8 +15,8 @@ static const unsigned char canary = 0x5A;
 static size_t up (size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 std::map<char *, region> &regions (void) {
-  static std::map<char *, region> all;
-  return all;
+  static auto *all = new std::map<char *, region>; /* outlives what runs at exit */
+  return *all;
 }
 
 /* -- doors: which device's memory is open now; -1: none */

@@ -17,16 +17,16 @@ static thread_local int chosen;
 static size_t limit_of (size_t device) { return set.bytes[std::min(device, set.bytes.size() - 1)]; }
 
 std::vector<device> &devices (void) {
-  static std::vector<device> all = [] {
-    read_settings();
-    std::vector<device> made(set.devices);
-    for (size_t i = 0; i < made.size(); i++) {
-      made[i].limit = limit_of(i);
-      made[i].legacy.reset(new stream{(int)i, 0, nullptr});
-    }
-    return made;
+  static auto *all = [] { /* outlives what runs at exit */
+                          read_settings();
+                          auto *made = new std::vector<device>(set.devices);
+                          for (size_t i = 0; i < made->size(); i++) {
+                            (*made)[i].limit = limit_of(i);
+                            (*made)[i].legacy.reset(new stream{(int)i, 0, nullptr});
+                          }
+                          return made;
   }();
-  return all;
+  return *all;
 }
 /* The number of devices stays, as it does in a process. */
 void apply_limits (void) {
