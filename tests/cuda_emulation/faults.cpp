@@ -2,6 +2,7 @@
 ** becomes of an illegal address: words and the end of the process, or error 700 where EMU_TRAP=1. */
 #include "faults.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -116,6 +117,7 @@ CUresult driver_result (cudaError_t e) {
 
 static sigjmp_buf back;
 static volatile sig_atomic_t guarded;
+static pthread_t guarded_thread; /* the one that runs work of a device */
 static struct sigaction before[2];
 
 static const char *who_touched (void) {
@@ -124,16 +126,18 @@ static const char *who_touched (void) {
 }
 
 static void on_fault (int signal, siginfo_t *info, void *context) {
-  if (guarded && set.trap) siglongjmp(back, 1);
+  const bool in_work = guarded && pthread_equal(guarded_thread, pthread_self());
+  if (in_work && signal == SIGSEGV && open_door(info->si_addr)) return;
+  if (in_work && set.trap) siglongjmp(back, 1);
   const struct sigaction &old = before[signal == SIGBUS];
-  const bool ours = guarded || region_of(info->si_addr, 1) != nullptr;
+  const bool ours = in_work || region_of(info->si_addr, 1) != nullptr;
   if (!ours) { /* not ours: as it was before */
     if ((old.sa_flags & SA_SIGINFO) != 0) old.sa_sigaction(signal, info, context);
     else sigaction(signal, &old, nullptr);
     return;
   }
   const std::string where = describe_address(info->si_addr);
-  if (guarded) stop("%s %s", who_touched(), where.c_str());
+  if (in_work) stop("%s %s", who_touched(), where.c_str());
   fprintf(stderr, "cuda emulation: %s %s\n", who_touched(), where.c_str());
   ::signal(signal, SIG_DFL); /* the access happens once more: a core shows its place */
 }
@@ -166,8 +170,9 @@ cudaError_t run_guarded (const std::function<void()> &body) {
   watch_addresses(); /* frameworks of tests have handlers of their own */
   const sig_atomic_t was = guarded;
   cudaError_t result = cudaSuccess;
-  if (sigsetjmp(back, 1) == 0) {
+  if (sigsetjmp(back, 0) == 0) { /* the handler blocks no signal */
     guarded = 1;
+    guarded_thread = pthread_self();
     body();
   } else {
     abandon_grid();

@@ -96,21 +96,21 @@ void fill_fresh (char *at, size_t bytes); /* NaN in every type */
 void check_canaries (const char *after);
 std::string describe_address (const void *);
 
-/* While it lives, memory that a device may touch is open to this thread ('every' : copies reach all devices). */
+/* -- doors (doors.cpp) */
+
+/* While it lives, work of a device runs: what the device may touch opens when it is touched ('every': copies reach all
+** devices; -1: host code runs inside of such work, and nothing opens). */
 struct device_side {
   explicit device_side(int device, bool every = false);
   ~device_side();
   int before;
   bool before_every;
 };
-/* The same memory is closed while host code runs inside of a device's work. */
-struct host_side {
-  host_side();
-  ~host_side();
-  int before;
-  bool before_every;
-};
-void refresh_protection (void); /* after regions changed */
+bool open_door (const void *address); /* after an access that failed; false: it stays closed */
+bool is_open (const void *);
+void forget_doors (const char *from, size_t bytes); /* before it is unmapped */
+void set_door (const region &);                     /* of a region that is new, or has other rights */
+void set_doors (void);                              /* of all, after a setting changed */
 
 /* -- streams (stream.cpp) */
 

@@ -1,6 +1,6 @@
-/* memory.cpp - what devices and the host hold: regions by address, limits, guard pages, canaries, and the doors that are
-** closed while host code runs. A piece of cudaMalloc ends at a page that cannot be touched; the bytes that rounding
-** leaves before that page are compared after each piece of work. */
+/* memory.cpp - what devices and the host hold: regions by address, limits, guard pages, canaries. A piece
+** of cudaMalloc lies between pages that cannot be touched; the bytes that rounding leaves before and after it are
+** compared after each piece of work that came near. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -18,57 +18,6 @@ std::map<char *, region> &regions (void) {
   static auto *all = new std::map<char *, region>; /* outlives what runs at exit */
   return *all;
 }
-
-/* -- doors: which device's memory is open now; -1: none */
-
-static int open_for = -1;
-static bool open_every;
-
-static bool may_touch (int device, const region &r) {
-  if (open_every) return true;
-  if (r.of == kind::mapped) return r.access.count(device) != 0;
-  return r.device == device || devices()[(size_t)device].peers.count(r.device) != 0;
-}
-
-static int rights_of (const region &r) {
-  if (r.of == kind::mapped && r.access.empty()) return PROT_NONE;
-  if (!set.protect) return PROT_READ | PROT_WRITE;
-  return open_for >= 0 && may_touch(open_for, r) ? PROT_READ | PROT_WRITE : PROT_NONE;
-}
-
-/* Neighbours with the same rights change together: a device's one range is one call. */
-void refresh_protection (void) {
-  char *from = nullptr, *to = nullptr;
-  int rights = 0;
-  for (auto &entry : regions()) {
-    const region &r = entry.second;
-    if (r.of == kind::pinned || r.of == kind::managed) continue;
-    const int wanted = rights_of(r);
-    if (r.base == to && wanted == rights) {
-      to += r.mapped;
-      continue;
-    }
-    if (from != nullptr) mprotect(from, (size_t)(to - from), rights);
-    from = r.base;
-    to = r.base + r.mapped;
-    rights = wanted;
-  }
-  if (from != nullptr) mprotect(from, (size_t)(to - from), rights);
-}
-
-static void move_doors (int device, bool every) {
-  if (device == open_for && every == open_every) return;
-  open_for = device;
-  open_every = every;
-  if (set.protect) refresh_protection();
-}
-
-device_side::device_side(int device, bool every) : before(open_for), before_every(open_every) {
-  move_doors(device, every);
-}
-device_side::~device_side() { move_doors(before, before_every); }
-host_side::host_side() : before(open_for), before_every(open_every) { move_doors(-1, false); }
-host_side::~host_side() { move_doors(before, before_every); }
 
 /* -- regions */
 
@@ -139,15 +88,20 @@ void fill_fresh (char *at, size_t bytes) {
   memset(at + bytes - end, 0xFF, end);
 }
 
+static void check_bytes (const char *after, const char *from, const char *to, const char *at,
+                         const region &r) {
+  if (from == to || !is_open(from)) return;
+  for (const char *p = from; p < to; p++)
+    if ((unsigned char)*p != canary)
+      stop("%s wrote at byte %td of a piece of %zu bytes", after, p - at, r.bytes);
+}
 void check_canaries (const char *after) {
   for (auto &entry : regions()) {
     const region &r = entry.second;
-    if (r.of != kind::device || rights_of(r) == PROT_NONE) continue;
-    const char *end = r.base + r.mapped;
-    for (const char *p = entry.first + r.bytes; p < end; p++)
-      if ((unsigned char)*p != canary)
-        stop("%s wrote %zu bytes past the end of a piece of %zu bytes", after,
-             (size_t)(p - entry.first) - r.bytes + 1, r.bytes);
+    if (r.of != kind::device) continue;
+    const char *at = entry.first;
+    check_bytes(after, r.base, at, at, r);
+    check_bytes(after, at + r.bytes, r.base + r.mapped, at, r);
   }
 }
 
@@ -173,10 +127,11 @@ static cudaError_t take_device (void **out, size_t bytes, kind of) {
   mprotect(base, mapped, PROT_READ | PROT_WRITE);
   char *at = base + mapped - body;
   fill_fresh(at, bytes);
+  memset(base, canary, (size_t)(at - base));
   memset(at + bytes, canary, body - bytes);
   const region made = {bytes, base, mapped, of, d, false, {}};
   regions()[at] = made;
-  if (of == kind::device) mprotect(base, mapped, rights_of(made));
+  set_door(made);
   *out = at;
   return cudaSuccess;
 }
@@ -188,6 +143,7 @@ static cudaError_t give_device (void *p) {
     return cudaErrorInvalidValue;
   const region r = it->second;
   regions().erase(it);
+  forget_doors(r.base, r.mapped);
   uncharge(r.device, charged(r.bytes));
   munmap(r.base - guard, r.mapped + 2 * guard);
   return cudaSuccess;

@@ -118,7 +118,7 @@ bool emu_set (const char *name, const char *value) {
     if (strcmp(k.name, name) != 0) continue;
     const bool good = k.set(value != nullptr ? value : k.normal);
     apply_limits();
-    refresh_protection();
+    set_doors();
     return good;
   }
   return false;

@@ -34,7 +34,7 @@ static void run_body (work &w) {
   const work *before = running_work;
   running_work = &w;
   if (w.of == task::host) {
-    host_side closed;
+    device_side closed(-1);
     in_host = true;
     w.body();
     in_host = false;

@@ -133,7 +133,7 @@ static void uninitialised_memory_is_nan (void **) {
 }
 
 static void addresses_outside_stop (void **) {
-  assert_stopped("past the end of a piece of 96 bytes", [] {
+  assert_stopped("wrote at byte 96 of a piece of 96 bytes", [] {
     GB_LAUNCH(write_at, 1, 32, 0, 0, 0, ints(24));
     finish();
   });
@@ -143,6 +143,10 @@ static void addresses_outside_stop (void **) {
   });
   assert_stopped("a kernel touches", [] {
     GB_LAUNCH(read_at, 1, 1, 0, 0, (size_t)1 << 17, ints(1), ints(1));
+    finish();
+  });
+  assert_stopped("wrote at byte -4 of a piece of 96 bytes", [] {
+    GB_LAUNCH(write_at, 1, 1, 0, 0, -1, ints(24));
     finish();
   });
   assert_stopped("a kernel touches", [] {

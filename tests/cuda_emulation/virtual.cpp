@@ -155,6 +155,7 @@ static CUresult unmap_pages (char *at, size_t bytes) {
   for (char *p : all) {
     const auto handle = mapped.at(p);
     mmap(p, regions().at(p).bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    forget_doors(p, regions().at(p).mapped);
     regions().erase(p);
     mapped.erase(p);
     made.at(handle).mappings--;
@@ -173,7 +174,7 @@ static CUresult set_access (char *at, size_t bytes, const CUmemAccessDesc *wante
         regions().at(p).access.insert(wanted[i].location.id);
       else regions().at(p).access.erase(wanted[i].location.id);
   }
-  refresh_protection();
+  for (char *p : all) set_door(regions().at(p));
   return CUDA_SUCCESS;
 }
 
