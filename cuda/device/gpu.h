@@ -9,10 +9,13 @@
 #include "cuda/device/staging.h"
 #include "device/device.h"
 
+#define GB_CUDA_ROOM ((size_t)8 << 20)
+
 typedef struct gb_cuda {
   int ordinal;     /* among the GPUs that the driver shows */
   gb_device *home; /* the CPU of the program */
   cudaStream_t stream;
+  char *room; /* GB_CUDA_ROOM bytes of its memory, for one piece of work at a time */
   gb_cuda_staging staging;
   int capability; /* 90: 9.0 */
   int multiprocessors;
@@ -24,7 +27,7 @@ typedef struct gb_cuda {
   char isa[16], text[192];
 } gb_cuda;
 
-static inline gb_cuda *gb_cuda_of (const gb_device *dev) { return dev->priv; }
+static inline gb_cuda *gb_cuda_of (const gb_device *dev) { return (gb_cuda *)dev->priv; }
 
 /* status.c: EDEVICE where the GPU or its context is gone for good, ENOMEM where it has no room, EINTERNAL for
 ** what it refuses otherwise. 'call' begins with the name of the function. */

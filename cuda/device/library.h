@@ -1,5 +1,6 @@
-/* library.h - libraries of the toolkit, opened when they are first needed: the program starts without them, and a
-** machine that lacks one lacks what needs it. A table has a field for each function, of its name and type. */
+/* library.h - libraries of the toolkit, opened when they are first needed: the program starts without them,
+** and a machine that lacks one lacks what needs it. A table has a field for each function, of its name and
+** type. */
 #ifndef GB_CUDA_DEVICE_LIBRARY_H
 #define GB_CUDA_DEVICE_LIBRARY_H
 

@@ -88,7 +88,8 @@ static gb_status read_attributes (gb_cuda *gpu, gb_error *err) {
                  gpu->capability / 10, gpu->capability % 10, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
 }
 
-/* The first kernel, which shows that the library has code for this GPU and that results arrive: in pinned memory. */
+/* The first kernel, which shows that the library has code for this GPU and that results arrive: in pinned
+** memory. */
 static gb_status probe (gb_cuda *gpu, gb_error *err) {
   const unsigned asked = 20u + (unsigned)gpu->ordinal;
   volatile unsigned *answer = (void *)gpu->staging.at;
@@ -103,6 +104,9 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
   GB_TRY(first_call(gpu, cudaSetDevice(gpu->ordinal), err));
   GB_TRY(read_attributes(gpu, err));
   GB_TRY(first_call(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), err));
+  void *room;
+  GB_TRY(first_call(gpu, cudaMalloc(&room, GB_CUDA_ROOM), err));
+  gpu->room = room;
   GB_TRY(gb_cuda_staging_open(&gpu->staging, &gpu->home->ledger, err));
   return probe(gpu, err);
 }
@@ -110,6 +114,7 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
 static void close_gpu (gb_cuda *gpu) {
   cudaSetDevice(gpu->ordinal);
   gb_cuda_staging_close(&gpu->staging);
+  if (gpu->room != NULL) cudaFree(gpu->room);
   if (gpu->stream != NULL) cudaStreamDestroy(gpu->stream);
   free(gpu);
 }

@@ -62,17 +62,28 @@ static gb_status start_piece (gb_cuda *gpu, const char *from, size_t bytes, size
   return GB_OK;
 }
 
-/* While one piece is copied out of its slot, the next is under way. */
-gb_status gb_cuda_download (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
+/* While one piece is looked at, the next is under way. */
+gb_status gb_cuda_look (gb_cuda *gpu, const void *from, size_t bytes,
+                        void (*look)(void *ud, const void *piece, size_t bytes), void *ud, gb_error *err) {
   const size_t pieces = (bytes + GB_CUDA_SLOT - 1) / GB_CUDA_SLOT;
   int slot[2] = {0};
   GB_TRY(gb_cuda_enter(gpu, err));
   for (size_t p = 0; p <= pieces; p++) {
     if (p < pieces) GB_TRY(start_piece(gpu, from, bytes, p, &slot[p % 2], err));
     if (p == 0) continue;
-    const size_t done = (p - 1) * GB_CUDA_SLOT;
     GB_CUDA_TRY(cudaEventSynchronize(gpu->staging.done[slot[(p - 1) % 2]]));
-    memcpy((char *)to + done, slot_at(&gpu->staging, slot[(p - 1) % 2]), piece_of(bytes - done));
+    look(ud, slot_at(&gpu->staging, slot[(p - 1) % 2]), piece_of(bytes - (p - 1) * GB_CUDA_SLOT));
   }
   return GB_OK;
+}
+
+static void take_piece (void *ud, const void *piece, size_t bytes) {
+  char **to = ud;
+  memcpy(*to, piece, bytes);
+  *to += bytes;
+}
+
+gb_status gb_cuda_download (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
+  char *at = to;
+  return gb_cuda_look(gpu, from, bytes, take_piece, &at, err);
 }

@@ -25,5 +25,9 @@ void gb_cuda_staging_close (gb_cuda_staging *s);
 
 gb_status gb_cuda_upload (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
 gb_status gb_cuda_download (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
+/* Shows the bytes to 'look' piece by piece where they lie on the host, without a copy of their own. Pieces
+** are whole numbers of 64 bytes but for the last. */
+gb_status gb_cuda_look (struct gb_cuda *gpu, const void *from, size_t bytes,
+                        void (*look)(void *ud, const void *piece, size_t bytes), void *ud, gb_error *err);
 
 #endif

@@ -11,7 +11,8 @@
 gb_device *gpu_home (void);
 /* GPU 'ordinal', 0 or 1, with this limit; 0: the library's choice. */
 gb_status gpu_open (int ordinal, size_t limit, gb_device **out, gb_error *err);
-/* Closes it and checks that nothing is left, in the emulation or on the host's account. NULL: checks alone. */
+/* Closes it and checks that nothing is left, in the emulation or on the host's account. NULL: checks
+** alone. */
 void gpu_close (gb_device *dev);
 /* Settings of the emulation are the usual ones, and nothing is held. */
 void gpu_begin (void);

@@ -1,4 +1,5 @@
-/* Calls of CUDA that fail: why a GPU does not open, one failure at each call of a session, GPUs that are lost. */
+/* Calls of CUDA that fail: why a GPU does not open, one failure at each call of a session, GPUs that are
+** lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,8 @@ static void test_other_version (void **state) {
   gpu_close(NULL);
 }
 
-/* -- a session: opens, holds blocks, copies, waits, closes. What it reads is right, or an earlier call failed. */
+/* -- a session: opens, holds blocks, copies, waits, closes. What it reads is right, or an earlier call
+** failed. */
 
 static gb_status work (gb_device *dev, gb_error *err) {
   gb_block a = {NULL}, b = {NULL};
@@ -78,8 +80,8 @@ static gb_status work (gb_device *dev, gb_error *err) {
   return st;
 }
 
-/* Out of room is no loss, and what CUDA refuses for another reason is neither; but a failure that was met where no
-** status is returned is one. */
+/* Out of room is no loss, and what CUDA refuses for another reason is neither; but a failure that was met
+** where no status is returned is one. */
 static bool is_sorted (int code, gb_status st) {
   if (st == GB_OK || st == GB_EDEVICE) return true;
   return code == 2 ? st == GB_ENOMEM : code == 1 && (st == GB_EINTERNAL || st == GB_ENOMEM);
@@ -87,8 +89,8 @@ static bool is_sorted (int code, gb_status st) {
 
 enum { SOUND, FAILED, PAST, WRONG_STATUS, WITHOUT_WORDS, LEAKED, ACCOUNT };
 
-/* A session in which call number k fails. What it holds in the end: a GPU that is lost gives nothing back, and where
-** the session ended well, the call that failed may have been one that gives back. */
+/* A session in which call number k fails. What it holds in the end: a GPU that is lost gives nothing back,
+** and where the session ended well, the call that failed may have been one that gives back. */
 static int session (const char *schedule, int code, long k) {
   gb_device *dev;
   gb_error err = {.text = ""};

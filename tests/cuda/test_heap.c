@@ -1,4 +1,5 @@
-/* Free spans against a list of blocks: what is taken is free and best, what is given back joins its neighbours. */
+/* Free spans against a list of blocks: what is taken is free and best, what is given back joins its
+** neighbours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,106 @@
+/* view.cuh - panels as kernels see them, and the room in which lists and factors of the host reach them. */
+#ifndef GB_CUDA_PANEL_VIEW_CUH
+#define GB_CUDA_PANEL_VIEW_CUH
+
+#include "cuda/launch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include "cuda/device/gpu.h"
+#include "cuda/panel/panel.h"
+}
+
+enum { GB_CUDA_PANEL_THREADS = 256 };
+
+/* Entry (i, k) is number row[i] * stride + column[k] from 'at'; lists lie in the GPU's memory, NULL: 0, 1, 2,
+** ... */
+struct gb_cuda_view {
+  double *at;
+  size_t n, r, stride;
+  const size_t *row, *column;
+};
+
+static GB_DEVICE double *gb_cuda_row (const gb_cuda_view &v, size_t i) {
+  return v.at + (v.row != NULL ? v.row[i] : i) * v.stride;
+}
+static GB_DEVICE double *gb_cuda_entry (const gb_cuda_view &v, size_t i, size_t k) {
+  return gb_cuda_row(v, i) + (v.column != NULL ? v.column[k] : k);
+}
+static GB_DEVICE size_t gb_cuda_thread (void) { return (size_t)blockIdx.x * blockDim.x + threadIdx.x; }
+
+static inline unsigned gb_cuda_groups (size_t items, size_t each) {
+  return (unsigned)((items + each - 1) / each);
+}
+
+/* One piece of work: what it needs of the host goes to the GPU's room. The first failure ends it, and is
+** noted. */
+struct gb_cuda_work {
+  gb_cuda *gpu; /* NULL: it has failed, or the device is lost */
+  size_t used;  /* bytes of the room */
+};
+
+static inline gb_cuda_work gb_cuda_work_begin (const gb_device *dev) {
+  gb_cuda_work w = {gb_cuda_of(dev), 0};
+  if (dev->lost[0] != '\0' || gb_cuda_enter(w.gpu, NULL) != GB_OK) w.gpu = NULL;
+  return w;
+}
+
+static inline void gb_cuda_work_check (gb_cuda_work *w, cudaError_t e, const char *call) {
+  if (w->gpu == NULL || e == cudaSuccess) return;
+  gb_cuda_note(w->gpu, e, call);
+  w->gpu = NULL;
+}
+
+/* After each launch. */
+static inline void gb_cuda_work_launched (gb_cuda_work *w, const char *kernel) {
+  if (w->gpu != NULL) gb_cuda_work_check(w, cudaGetLastError(), kernel);
+}
+
+/* Bytes of the room, aligned for every type; NULL where the work has failed. Callers ask for no more than
+** there is. */
+static inline void *gb_cuda_work_take (gb_cuda_work *w, size_t bytes) {
+  const size_t at = (w->used + 63) / 64 * 64;
+  if (w->gpu == NULL) return NULL;
+  if (bytes > GB_CUDA_ROOM - at) {
+    gb_cuda_work_check(w, cudaErrorInvalidValue, "room of panels");
+    return NULL;
+  }
+  w->used = at + bytes;
+  return w->gpu->room + at;
+}
+
+static inline void gb_cuda_work_failed (gb_cuda_work *w, gb_status st) {
+  if (st != GB_OK && w->gpu != NULL) gb_cuda_work_check(w, cudaErrorUnknown, "copies of panels");
+}
+
+/* A copy of the host's bytes in the room; NULL for NULL. */
+static inline void *gb_cuda_work_put (gb_cuda_work *w, const void *from, size_t bytes) {
+  void *at = from == NULL ? NULL : gb_cuda_work_take(w, bytes);
+  if (at != NULL) gb_cuda_work_failed(w, gb_cuda_upload(w->gpu, at, from, bytes, NULL));
+  return w->gpu == NULL ? NULL : at;
+}
+
+static inline void gb_cuda_work_get (gb_cuda_work *w, void *to, const void *from, size_t bytes) {
+  if (w->gpu != NULL && bytes > 0) gb_cuda_work_failed(w, gb_cuda_download(w->gpu, to, from, bytes, NULL));
+}
+
+/* Rows i0 .. i0 + n - 1 of a panel. */
+static inline gb_cuda_view gb_cuda_work_view (gb_cuda_work *w, const gb_panel &x, size_t i0, size_t n) {
+  gb_cuda_view v = {(double *)x.at, n, x.r, x.stride, NULL, NULL};
+  if (x.row == NULL) v.at += i0 * x.stride;
+  else v.row = (const size_t *)gb_cuda_work_put(w, x.row + i0, n * sizeof *x.row);
+  v.column = (const size_t *)gb_cuda_work_put(w, x.column, x.r * sizeof *x.column);
+  return v;
+}
+
+/* Rows whose lists fit the room, in whole blocks of sums. */
+#define GB_CUDA_PANEL_ROWS ((size_t)1 << 17)
+
+static inline size_t gb_cuda_rows_at_once (const gb_panel &x) {
+  return x.row == NULL ? (x.n > 0 ? x.n : 1) : GB_CUDA_PANEL_ROWS;
+}
+
+#endif
