@@ -72,6 +72,7 @@ void set_doors (void) {
 
 device_side::device_side(int device, bool every) : before(open_for), before_every(open_every) {
   close_doors();
+  opened.reserve(1024); /* the handler of a fault should not allocate */
   open_for = device;
   open_every = every;
 }

@@ -1,12 +1,12 @@
-/* fiber.cpp - stacks and the switch between them: 13 instructions and no system call. With -DEMU_TSAN (kernels compiled
-** with -fsanitize=thread, the emulation without) the detector of races sees each CUDA thread as a thread; under
-** AddressSanitizer it is told of each switch. */
+/* fiber.cpp - stacks and the switch between them: 13 instructions and no system call. Where kernels are compiled with
+** -fsanitize=thread, this file has -DEMU_TSAN, and the detector of races sees each CUDA thread as a thread; with
+** -fsanitize=address it has -DEMU_ASAN, and tells of each switch. The rest of the emulation needs no sanitizer. */
 #include "fiber.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(EMU_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -66,7 +66,7 @@ asm(".text\n.globl emu_switch\n.hidden emu_switch\n.type emu_switch,@function\ne
     "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
 extern "C" void emu_switch (void **saved, void *to);
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(EMU_ASAN)
 static struct {
   const void *bottom; /* of the scheduler's stack */
   size_t bytes;

@@ -1,6 +1,6 @@
 /* test_wrong.cu - wrong kernels and wrong programs: each is stopped with its place, or gives a value that is visibly
-** wrong in at least one order of threads. Races and addresses inside of static shared memory are seen by the same
-** kernels under the sanitizers (test_sanitized.sh). */
+** wrong in at least one order of threads. Addresses inside of static shared memory, and races in every
+** order, are seen by sanitizers (sanitized.cu). */
 #include <math.h>
 
 #include "cuda_emulation/test.h"
