@@ -15,6 +15,12 @@ function M.has_far()
   return f ~= nil
 end
 
+--- Whether the emulated GPU was built there: GIBBOUS_CUDA=emulated.
+function M.has_cuda()
+  local f <close> = io.open(M.tests .. "/cuda/libgibbous_cuda.so")
+  return f ~= nil
+end
+
 --- The folder that the specs run in: the tree.
 function M.here() return (capture "pwd":gsub("%s+$", "")) end
 

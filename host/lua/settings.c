@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "device/registry.h"
 #include "lua/lgb.h"
 
 static void set_setting (lua_State *L, lgb_session *s, const char *key) {
@@ -96,6 +97,27 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "limit");
   lua_pushinteger(L, (lua_Integer)dev->ledger.used);
   lua_setfield(L, -2, "used");
+  lua_pushstring(L, dev->lost[0] == '\0' ? "ready" : "lost");
+  lua_setfield(L, -2, "state");
+  if (dev->lost[0] == '\0') return;
+  lua_pushstring(L, dev->lost);
+  lua_setfield(L, -2, "why");
+}
+
+/* {cuda = {count, why}}: how many devices of a kind there are to open, or why there are none. */
+static void push_kinds (lua_State *L) {
+  gb_error err;
+  int count = 0;
+  const gb_status st = gb_device_count("cuda", &count, &err);
+  lua_createtable(L, 0, 1);
+  lua_createtable(L, 0, 2);
+  lua_pushinteger(L, st == GB_OK ? count : 0);
+  lua_setfield(L, -2, "count");
+  if (st != GB_OK) {
+    lua_pushstring(L, err.text);
+    lua_setfield(L, -2, "why");
+  }
+  lua_setfield(L, -2, "cuda");
 }
 
 static int add_device (lua_State *L, const gb_device *dev, int n) {
@@ -104,8 +126,8 @@ static int add_device (lua_State *L, const gb_device *dev, int n) {
   return n + 1;
 }
 
-/* gb.devices(): {{name, isa, threads, limit, used}}; 'memory' is the limit too. The session's
-** own first, its simulated ones, the host's, and those that a script has named. */
+/* gb.devices(): {{name, isa, threads, limit, used, state}, kinds}; 'memory' is the limit too. The session's own
+** first, its simulated ones, the host's, and those that a script has named. */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
   const gb_device *dev = s->device;
@@ -114,6 +136,8 @@ static int settings_devices (lua_State *L) {
   for (int i = 0; i < s->devices; i++, dev = dev->next) n = add_device(L, dev, n);
   if (s->home != s->device) n = add_device(L, s->home, n);
   for (int i = 0; i < s->nopened; i++) n = add_device(L, s->opened[i], n);
+  push_kinds(L);
+  lua_setfield(L, -2, "kinds");
   return 1;
 }
 

@@ -748,8 +748,9 @@ function core.memory.room() end
 ---@return table
 function gb.config(o) end
 
---- The devices: name, isa, blas, threads, limit, used; memory is the limit too. The session's own first, its simulated
---- ones, the host's, and those that the script has named (x:to, option device).
+--- The devices: name, isa, blas, threads, limit, used, state ("ready", or "lost" with the reason in why); memory is the limit
+--- too. The session's own first, its simulated ones, the host's, and those that the script has named (x:to, option device).
+--- kinds.cuda: count, how many GPUs there are to open as cuda:0, cuda:1, ...; without one, why.
 ---@return table[]
 function gb.devices() end
 

@@ -74,9 +74,17 @@ local function names_of(devices)
   return table.concat(names, ", ")
 end
 
+-- How many GPUs there are, or why there is none.
+local function gpus(devices)
+  local cuda <const> = devices.kinds and devices.kinds.cuda
+  if not cuda or cuda.count == 0 then return cuda and cuda.why or "unknown" end
+  return cuda.count == 1 and "1, cuda:0" or ("%d, cuda:0 to cuda:%d"):format(cuda.count, cuda.count - 1)
+end
+
 --- The facts, as a list of {name, text}.
 local function facts()
-  local cpu <const> = core.devices()[1]
+  local devices <const> = core.devices()
+  local cpu <const> = devices[1]
   local report <const> = core.memory.report()
   return {
     {"gibbous", core.version}, {"lua", _VERSION}, {"processor", processor()},
@@ -84,7 +92,8 @@ local function facts()
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
     {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
-    {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", names_of(core.devices())},
+    {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", names_of(devices)},
+    {"GPUs", gpus(devices)},
     {"package.path", package.path}, {"package.cpath", package.cpath},
   }
 end

@@ -1,0 +1,85 @@
+--- GPUs as devices: how they are named, why there is none, what is said of them. The emulated one of the tests is enough, where it
+--- was built.
+local process <const> = require "spec.process"
+
+local function run(env, script)
+  local out <const>, errors <const>, rc <const> = process.run({"-e", "local gb = require 'gibbous' " .. script}, {env = env})
+  return out, errors, rc
+end
+
+local function emulated(gpus, script)
+  local out <const>, errors <const>, rc <const> = run(("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=%d"):format(gpus), script)
+  assert.equal("", errors)
+  assert.equal(0, rc)
+  return out
+end
+
+describe("a GPU", function()
+  it("is named by its number, of which 0 need not be said", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    assert.equal("cuda:0\tcuda:0\tcuda:1\t3\n", emulated(2, [[
+      local x = gb.randn(50, 3, {seed = 1})
+      local y, z, w = x:to "cuda":eval(), x:to "cuda:0":eval(), x:to "cuda:1":eval()
+      print(y.device, z.device, w.device, #gb.devices())]]))
+  end)
+
+  it("takes values and gives them back, charged to an account of its own", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    assert.equal("true\t1200\n", emulated(1, [[
+      local x = gb.randn(50, 3, {seed = 1}):eval()
+      local y = x:to "cuda":eval()
+      print(y:to "cpu":equal(x), gb.memory.report().devices[1].used)]]))
+  end)
+
+  it("can be the session's own, with simulated ones beside it", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const>, errors <const> = run("GIBBOUS_DEVICE=cuda:1 GIBBOUS_CUDA=emulated EMU_DEVICES=2", [[
+      gb.config{devices = 2}
+      print(gb.config().device, gb.tensor{1, 2}.device, gb.devices()[2].name, gb.devices()[3].name)]])
+    assert.equal("", errors)
+    assert.equal("cuda:1\tcuda:1\tcuda:1:2\tcpu\n", out)
+  end)
+
+  it("that is not there is an error that says how many are", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(2, [[
+      for _, name in ipairs{"cuda:2", "cuda:x", "cuda:", "cuda:0:2"} do
+        local ok, err = pcall(function() return gb.zeros(2):to(name) end)
+        print(ok, err.code, err.message)
+      end]])
+    local lines <const> = {}
+    for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    assert.matches("^false\tdevice\t.*there is no GPU number 2: the NVIDIA driver finds 2, counted from 0$", lines[1])
+    for i = 2, 4 do assert.matches("^false\tdevice\t.*is no kind of device: lower%-case letters expected", lines[i]) end
+  end)
+
+  it("is counted, or the reason is said, in gb.devices and gibbous doctor", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    assert.equal("2\tnil\tready\n", emulated(2, "local d = gb.devices() print(d.kinds.cuda.count, d.kinds.cuda.why, d[1].state)"))
+    for env, words in pairs{["GIBBOUS_CUDA=off"] = "it is switched off by the environment",
+      ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=35"] = "install a newer driver",
+      ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=100"] = "the NVIDIA driver finds no GPU",
+      ["GIBBOUS_CUDA=/nowhere/at.so"] = "/nowhere/at.so: cannot open shared object file"} do
+      local out <const> = run("GIBBOUS_DEVICE= " .. env, "local c = gb.devices().kinds.cuda print(c.count, c.why)")
+      assert.is_truthy(out:find("^0\t") and out:find(words, 1, true), out)
+      local report <const> = process.run({"env"}, {env = "GIBBOUS_DEVICE= " .. env})
+      assert.is_truthy(report:find("\nGPUs", 1, true) and report:find(words, 1, true), report)
+    end
+    local report <const> = process.run({"env"}, {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=2"})
+    assert.matches("\nGPUs +2, cuda:0 to cuda:1\n", report)
+  end)
+
+  it("that is lost is said to be", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_FAIL=cudaMemcpyAsync@2=700", [[
+      local x = gb.randn(50, 3, {seed = 1}):eval()
+      local y = x:to "cuda":eval()
+      print(pcall(function() return y:to "cpu":eval() end))
+      local d = gb.devices()[2]
+      print(d.name, d.state, d.why)
+      print((x + 1):sum():item() ~= nil)]])
+    assert.matches("^false\t.*device cuda:0 is lost %(cudaMemcpyAsync: ", out)
+    assert.matches("\ncuda:0\tlost\tdevice cuda:0 is lost", out)
+    assert.matches("\ntrue\n$", out)
+  end)
+end)
