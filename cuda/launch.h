@@ -8,6 +8,8 @@
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
 #define GB_DEVICE __device__ __forceinline__
+#define GB_CALLED __device__ __noinline__    /* a call costs less than its code in many places */
+#define GB_PARAMETER const __grid_constant__ /* read where the driver put it */
 #define GB_LAUNCH(k, grid, block, shared, stream, ...)                                                       \
   (k)<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__)
 #define GB_SHARED_ROOM(type, name)                                                                           \
@@ -16,6 +18,8 @@
 #else
 #include "cuda_emulation/device.h"
 #define GB_DEVICE inline
+#define GB_CALLED __attribute__((noinline))
+#define GB_PARAMETER const
 #endif
 
 #endif

@@ -19,6 +19,7 @@ typedef struct gb_cuda {
   gb_cuda_staging staging;
   int capability; /* 90: 9.0 */
   int multiprocessors;
+  size_t panel;  /* bytes of chains that a fold keeps at once; 0: as many as are fast */
   size_t shared; /* bytes of shared memory that a block can have */
   size_t total;  /* bytes of its memory */
   cudaError_t

@@ -167,8 +167,15 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .isa = isa,
                                        .library = library};
 
+/* GIBBOUS_CUDA_PANEL, for tests: results do not depend on it. */
+static size_t panel_of_environment (void) {
+  const char *text = getenv("GIBBOUS_CUDA_PANEL");
+  return text == NULL ? 0 : (size_t)strtoull(text, NULL, 10);
+}
+
 static gb_status make_device (gb_cuda *gpu, size_t limit, gb_device **out, gb_error *err) {
   GB_TRY(open_gpu(gpu, err));
+  gpu->panel = panel_of_environment();
   GB_TRY(choose_limit(&limit, err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");

@@ -27,41 +27,13 @@ bool gb_dtype_parse (const char *name, gb_dtype *out) {
   return false;
 }
 
-static float from_bits (uint32_t b) {
-  float f;
-  memcpy(&f, &b, sizeof f);
-  return f;
-}
+#define GB_HALF static inline
+#include "arith/half.inc"
 
-static uint32_t to_bits (float f) {
-  uint32_t b;
-  memcpy(&b, &f, sizeof b);
-  return b;
-}
-
-float gb_f16_to_f32 (uint16_t h) {
-  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = (h >> 10) & 31, man = h & 1023;
-  if (exp == 31) return from_bits(sign | 0x7f800000u | man << 13);
-  if (exp == 0) return from_bits(sign | to_bits((float)man * 0x1p-24f));
-  return from_bits(sign | (exp + 112) << 23 | man << 13);
-}
-
-uint16_t gb_f32_to_f16 (float f) {
-  const uint32_t b = to_bits(f), sign = b >> 16 & 0x8000u, mag = b & 0x7fffffffu;
-  if (mag > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (mag >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u); /* 65520 and above round to inf */
-  if (mag < 0x38800000u)                                     /* subnormal: round m * 2^24 to an integer */
-    return (uint16_t)(sign | (uint32_t)rintf(from_bits(mag) * 0x1p24f));
-  return (uint16_t)(sign | (mag - 0x38000000u + 0xfffu + (mag >> 13 & 1)) >> 13);
-}
-
-float gb_bf16_to_f32 (uint16_t h) { return from_bits((uint32_t)h << 16); }
-
-uint16_t gb_f32_to_bf16 (float f) {
-  const uint32_t b = to_bits(f);
-  if ((b & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(b >> 16 | 0x40u);
-  return (uint16_t)((b + 0x7fffu + (b >> 16 & 1)) >> 16);
-}
+float gb_f16_to_f32 (uint16_t h) { return half_f16_to_f32(h); }
+uint16_t gb_f32_to_f16 (float f) { return half_f32_to_f16(f); }
+float gb_bf16_to_f32 (uint16_t h) { return half_bf16_to_f32(h); }
+uint16_t gb_f32_to_bf16 (float f) { return half_f32_to_bf16(f); }
 
 double gb_element_get (const void *base, size_t i, gb_dtype t) {
   switch (t) {

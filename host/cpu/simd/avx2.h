@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 #include <sleef.h>
-#include "cpu/simd/coef.h"
+#include "arith/coef.h"
 
 #define GB_ISA_REGISTERS 16
 #define GB_ISA_GROUP 4

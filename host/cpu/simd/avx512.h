@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 #include <sleef.h>
-#include "cpu/simd/coef.h"
+#include "arith/coef.h"
 
 #define GB_ISA_REGISTERS 32
 #define GB_ISA_GROUP 4   /* vectors of lanes a micro-tile holds */

@@ -7,7 +7,7 @@
 #include <sleef.h>
 #include <stdint.h>
 #include <string.h>
-#include "cpu/simd/coef.h"
+#include "arith/coef.h"
 
 #define GB_ISA_REGISTERS 16
 #define GB_ISA_GROUP 4

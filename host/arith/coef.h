@@ -4,8 +4,8 @@
 ** constant term of exactly 1, so that 2^0 is 1; the error is given beside each. Fitted by the Remez
 ** exchange in 60 digits. LOG_Pk approximate (2 atanh s - 2 s) / s^3 as a polynomial in s^2, for m = (1 +
 ** s) / (1 - s) in [1/sqrt 2, sqrt 2]. */
-#ifndef GB_CPU_SIMD_COEF_H
-#define GB_CPU_SIMD_COEF_H
+#ifndef GB_ARITH_COEF_H
+#define GB_ARITH_COEF_H
 
 /* f32, |f| <= 1/64, after a table of 2^(i/32): 8.2e-8 */
 #define GB_F32_TAB_C1 0.6931607127f

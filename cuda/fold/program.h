@@ -1,0 +1,114 @@
+/* program.h - a fold as its kernels read it: plain numbers, in one block of device memory.
+**
+** A fold is run as several walks. A walk serves the outputs of one reach that reduce the same OUTER axes, and has the
+** instructions that they need. It makes *chains* - sums of at most 256 or 512 elements in the compute type, as
+** program/fold.h says - in any order and in as many threads as there are, each in a place of its own; then *totals* absorb
+** them in the order of their numbers. So bits depend neither on the grid nor on panels. */
+#ifndef GB_CUDA_FOLD_PROGRAM_H
+#define GB_CUDA_FOLD_PROGRAM_H
+
+#include "program/fold.h"
+
+enum {
+  GB_CUDA_BLOCK = 128,                       /* threads */
+  GB_CUDA_HALVES = GB_CUDA_BLOCK / GB_LANES, /* half-warps: each the 16 virtual lanes of a block of lanes */
+  GB_CUDA_BATCH = GB_TI / GB_LANES,          /* elements that a thread evaluates at once */
+  GB_CUDA_ROWS = GB_CUDA_BLOCK * GB_CUDA_BATCH,    /* LANE indices of a thread block: a super-tile */
+  GB_CUDA_COLUMNS = GB_CUDA_HALVES * GB_CUDA_BATCH /* TILE indices of a thread block that reduces LANE */
+};
+
+/* Which of LANE and TILE a walk reduces. MIRROR: the lanes of a symmetric program that lie left of the diagonal. */
+typedef enum gb_cuda_reach {
+  GB_CUDA_KEEP,
+  GB_CUDA_ROW,
+  GB_CUDA_COL,
+  GB_CUDA_ALL,
+  GB_CUDA_MIRROR
+} gb_cuda_reach;
+
+/* How an element enters its chain. PRODUCT: times an operand that varies along kept axes, or a difference of two. */
+typedef enum gb_cuda_how {
+  GB_CUDA_STORE,
+  GB_CUDA_CHAIN,
+  GB_CUDA_CONTRACT,
+  GB_CUDA_DIFF,
+  GB_CUDA_PRODUCT,
+  GB_CUDA_LSE,
+  GB_CUDA_SELECT
+} gb_cuda_how;
+
+typedef enum gb_cuda_level {
+  GB_CUDA_ONCE,
+  GB_CUDA_LANE,
+  GB_CUDA_TILE,
+  GB_CUDA_FULL,
+  GB_CUDA_LEVELS
+} gb_cuda_level;
+
+/* A total, or a chain that is complete: f of float programs, i of integer ones and of keys and positions. */
+typedef union gb_cuda_word {
+  double f;
+  int64_t i;
+} gb_cuda_word;
+
+typedef struct gb_cuda_operand {
+  const void *at;
+  int dtype;
+  int64_t offset, stride[GB_FOLD_AXES];
+} gb_cuda_operand;
+
+typedef struct gb_cuda_ins {
+  int kind, op, profile, order, dalpha, monoid;
+  int dst, a, b, c;  /* registers, -1 = none */
+  int x, y, w, axis; /* operands, an output or a number; -1 = none */
+  int jump;          /* LOOP, ENDLOOP: the matching one */
+  bool plain;        /* RADIAL: b is a number that enters the profile's constants; else u = b a comes first */
+  bool varying;      /* RADIAL: alpha differs by element */
+  double f, g;
+  int64_t step, start;
+  uint64_t seed[2];
+} gb_cuda_ins;
+
+typedef struct gb_cuda_out {
+  int how, kind, monoid, dtype;
+  int x, y, axis, k;
+  int rows, lanes; /* CONTRACT, DIFF: operands that vary along TILE and along LANE */
+  int acc,
+      held; /* first register of the chains, or of the 'held' elements of each slot that LSE takes at once */
+  void *at; /* the buffer */
+  int64_t *positions; /* KSMALLEST; NULL = not wanted */
+  int64_t offset, kstride, stride[GB_FOLD_AXES];
+  int slots, cols, words;
+  size_t mul[GB_FOLD_AXES], pmul[GB_FOLD_AXES]; /* slot number, position: sums of index * it */
+  unsigned slotted;                             /* axes of slots */
+  size_t
+      first; /* word of its chains in a part, of its totals in an element: sums over the outputs before it */
+} gb_cuda_out;
+
+/* One launch of a walk. An element is a row, a column or the whole of one combination of kept OUTER axes. */
+typedef struct gb_cuda_program {
+  int naxes, lane, tile, noperands, nouts, nregs;
+  int code[GB_CUDA_LEVELS], ncode[GB_CUDA_LEVELS];
+  int reach;
+  bool symmetric, strip, lists; /* lists: of outputs that remember positions */
+  bool first, last; /* of the combinations of reduced OUTER axes, and of parts that carry totals */
+  size_t extent[GB_FOLD_AXES], nlane, ntile;
+  unsigned kept, reduced;     /* OUTER axes */
+  size_t index[GB_FOLD_AXES]; /* of reduced OUTER axes */
+  size_t words;               /* of an element: all outputs' slots, columns and words of a total */
+  size_t parts;               /* chains of an element in a launch */
+  size_t mirrors;             /* of them, the first ones, of lanes left of the diagonal */
+  size_t unit, units; /* thread blocks' worth of elements: the first one of this panel, and how many it has */
+  size_t each;        /* elements of a unit */
+  size_t per;         /* units of one combination of kept OUTER axes */
+  gb_cuda_word *chains; /* [parts][words][elements of the panel] */
+  gb_cuda_word *totals; /* [words][elements]: of the panel, or all of them where they are carried */
+  size_t totals_first, totals_count;
+  char *registers; /* [blocks of the grid][nregs][batch][threads], or NULL: in shared memory */
+  const gb_cuda_operand *operand;
+  const gb_cuda_ins *ins;
+  const gb_cuda_out *out;
+  const gb_number *constant;
+} gb_cuda_program;
+
+#endif

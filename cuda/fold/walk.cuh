@@ -1,0 +1,462 @@
+/* walk.cuh - the walks of a fold as kernels, templates over the arithmetic A: each makes chains, or stores elements. A
+** thread block takes units of work from a grid of any size; where a chain lies depends on its number alone. */
+#ifndef GB_CUDA_FOLD_WALK_CUH
+#define GB_CUDA_FOLD_WALK_CUH
+
+#include "cuda/fold/chains.cuh"
+
+/* Chains that a launch makes of the first so many units' elements. */
+template <class A> GB_DEVICE gb_frame<A> gb_enter (const gb_cuda_program *p, char *shared) {
+  gb_frame<A> f;
+  typedef typename A::real T;
+  const size_t bytes = (size_t)p->nregs * W * GB_CUDA_BLOCK * sizeof(T);
+  f.p = p;
+  f.registers = (T *)(p->registers == NULL ? shared : p->registers + blockIdx.x * bytes) + threadIdx.x;
+  for (int a = 0; a < GB_FOLD_AXES; a++) f.idx[a] = 0;
+  for (int w = 0; w < W; w++) f.lane[w] = f.tile[w] = 0;
+  return f;
+}
+
+/* OUTER indices of a combination of kept axes; row-major. */
+template <class A> GB_DEVICE void gb_locate (gb_frame<A> &f, size_t combination) {
+  for (int a = f.p->naxes - 1; a >= 0; a--) {
+    if (f.p->reduced >> a & 1) f.idx[a] = f.p->index[a];
+    if (!(f.p->kept >> a & 1)) continue;
+    f.idx[a] = combination % f.p->extent[a];
+    combination /= f.p->extent[a];
+  }
+}
+
+GB_INLINE size_t gb_least (size_t a, size_t b) { return a < b ? a : b; }
+/* The index, or the last one before the end. */
+GB_INLINE size_t gb_within (size_t i, size_t end) { return end == 0 ? 0 : gb_least(i, end - 1); }
+
+struct gb_no_sink {
+  template <class F> GB_DEVICE void take (F &, const gb_cuda_out &, int) {}
+};
+
+/* -- ROW: sums over TILE, a chunk at a time. A thread has four rows of a block of 64. */
+
+template <class A> struct gb_row_sink {
+  gb_chains<A> c;
+  size_t j; /* TILE index within the chunk */
+
+  GB_DEVICE void take (gb_frame<A> &f, const gb_cuda_out &o, int value) {
+    const int slot = gb_slot(f, o);
+    switch (o.how) {
+      case GB_CUDA_CONTRACT: c.contract(f, o, slot, value, o.rows); break;
+      case GB_CUDA_DIFF: c.diff(f, o, slot, value, o.lanes, o.rows); break;
+      case GB_CUDA_PRODUCT: c.multiply(f, o, value, o.x); break;
+      case GB_CUDA_LSE: c.hold(f, o, slot, value, (int)(j % GB_TJ)); break;
+      case GB_CUDA_SELECT: c.select(f, o, slot, value); break;
+      default: c.chain_value(f, o, slot, value);
+    }
+  }
+};
+
+template <class A> GB_DEVICE void gb_walk_rows (gb_frame<A> &f, size_t unit, size_t chunk) {
+  const gb_cuda_program *p = f.p;
+  const size_t rows = unit % p->per * GB_CUDA_ROWS, block = rows + (size_t)gb_half() * GB_TI;
+  gb_no_sink none;
+  gb_row_sink<A> sink;
+  gb_locate(f, unit / p->per);
+  sink.c.along_lane = false;
+  sink.c.held = GB_TJ;
+  sink.c.part = p->mirrors + chunk;
+  for (int w = 0; w < W; w++) {
+    const size_t lane = block + (size_t)gb_virtual_lane() + (size_t)w * GB_LANES;
+    sink.c.valid[w] = lane < p->nlane;
+    sink.c.element[w] = (unit - p->unit) * GB_CUDA_ROWS + lane - rows;
+    f.lane[w] = gb_within(lane, p->nlane);
+  }
+  size_t from = chunk * GB_CANON;
+  const size_t first = from, to = gb_least(from + GB_CANON, p->ntile);
+  if (p->symmetric && from < block) from = block;
+  for (int w = 0; w < W; w++) f.tile[w] = gb_within(from, p->ntile);
+  gb_run(f, GB_CUDA_ONCE, none);
+  gb_run(f, GB_CUDA_LANE, none);
+  sink.c.begin(f);
+  for (size_t j = from; j < to; j++) {
+    for (int w = 0; w < W; w++) f.tile[w] = j;
+    sink.j = j - first;
+    gb_run(f, GB_CUDA_TILE, none);
+    gb_run(f, GB_CUDA_FULL, sink);
+    if (sink.j % GB_TJ == GB_TJ - 1 || j + 1 == to) sink.c.absorb_held(f, (int)(sink.j % GB_TJ) + 1);
+  }
+  for (int w = 0; w < W; w++) sink.c.write(f, w);
+}
+
+template <class A> __global__ void gb_rows (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  GB_SHARED_ROOM(char, shared);
+  gb_frame<A> f = gb_enter<A>(p, shared);
+  const size_t chunks = p->parts - p->mirrors;
+  for (size_t k = blockIdx.x; k < p->units * chunks; k += gridDim.x)
+    gb_walk_rows(f, p->unit + k / chunks, k % chunks);
+}
+
+/* -- COL: sums over LANE, a super-tile at a time. A half-warp is the 16 virtual lanes of four columns. */
+
+template <class A> struct gb_column_sink {
+  gb_chains<A> c;
+  bool mirrored;
+  int n; /* element of the group that LSE takes at once */
+
+  GB_DEVICE void take (gb_frame<A> &f, const gb_cuda_out &o, int value) {
+    const int slot = gb_slot(f, o);
+    switch (o.how) {
+      case GB_CUDA_CONTRACT: c.contract(f, o, slot, value, o.lanes); break;
+      case GB_CUDA_DIFF: c.diff(f, o, slot, value, o.rows, o.lanes); break;
+      case GB_CUDA_PRODUCT: c.multiply(f, o, value, o.x); break;
+      case GB_CUDA_LSE: c.hold(f, o, slot, value, n); break;
+      case GB_CUDA_SELECT: c.select(f, o, slot, value); break;
+      default: c.chain_value(f, o, slot, value);
+    }
+  }
+};
+
+/* The chains of the virtual lanes as one, written by lane 0. */
+template <class A> GB_CALLED void gb_join_columns (gb_frame<A> &f, const gb_chains<A> &c, int n) {
+  for (int q = 0; q < f.p->nouts; q++) {
+    const gb_cuda_out &o = f.p->out[q];
+    for (int k = 0; k < o.slots * o.cols; k++)
+      for (int w = 0; w < W; w++) {
+        double pair[2] = {0, 0};
+        typename A::real v = 0;
+        if (o.how != GB_CUDA_LSE) v = gb_tree<A>(gb_monoid_of(o), f.at(o.acc + k, w));
+        else if (f.p->strip) gb_tree_of_held(f, o.held + k * c.held, n, 1, pair);
+        else gb_tree_of_pairs<A>(f.at(o.acc + 2 * k, w), f.at(o.acc + 2 * k + 1, w), pair);
+        if (gb_virtual_lane() != 0) continue;
+        const gb_cuda_words to = gb_chain_words(f.p, o, k, c.part, c.element[w]);
+        if (o.how != GB_CUDA_LSE) to[0] = gb_as_word(v);
+        else to[0].f = pair[0], to[1].f = pair[1];
+      }
+  }
+}
+
+/* Columns from 'column' on, of the lanes of a super-tile. 'element': the number in the panel of the first of them. */
+template <class A>
+GB_DEVICE void gb_walk_columns (gb_frame<A> &f, size_t unit, size_t column, size_t element, size_t super) {
+  const gb_cuda_program *p = f.p;
+  gb_no_sink none;
+  gb_column_sink<A> sink;
+  gb_locate(f, unit / p->per);
+  const size_t first = column + (size_t)gb_half() * W, from = super * GB_SUPER;
+  size_t to = gb_least(from + GB_SUPER, p->nlane);
+  if (p->reach == GB_CUDA_MIRROR) to = gb_least(to, first / GB_TI * GB_TI);
+  sink.c.along_lane = false;
+  sink.c.held = p->strip ? GB_SUPER / GB_LANES : W;
+  sink.c.part = p->lists ? super * GB_LANES + (size_t)gb_virtual_lane() : super;
+  for (int w = 0; w < W; w++) {
+    sink.c.valid[w] = first + (size_t)w < p->ntile;
+    sink.c.element[w] = element + (size_t)gb_half() * W + (size_t)w;
+    f.tile[w] = gb_within(first + (size_t)w, p->ntile);
+    f.lane[w] = gb_within(from, p->nlane);
+  }
+  gb_run(f, GB_CUDA_ONCE, none);
+  gb_run(f, GB_CUDA_TILE, none);
+  sink.c.begin(f);
+  sink.n = 0;
+  for (size_t i = from + (size_t)gb_virtual_lane(); i < to; i += GB_LANES) {
+    for (int w = 0; w < W; w++) f.lane[w] = i;
+    gb_run(f, GB_CUDA_LANE, none);
+    gb_run(f, GB_CUDA_FULL, sink);
+    sink.n++;
+    if (!p->strip && (sink.n == W || i + GB_LANES >= to)) {
+      sink.c.absorb_held(f, sink.n);
+      sink.n = 0;
+    }
+  }
+  if (!p->lists) gb_join_columns(f, sink.c, sink.n);
+}
+
+template <class A> __global__ void gb_columns (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  GB_SHARED_ROOM(char, shared);
+  gb_frame<A> f = gb_enter<A>(p, shared);
+  const bool mirror = p->reach == GB_CUDA_MIRROR;
+  const size_t supers = mirror ? p->mirrors : p->lists ? p->parts / GB_LANES : p->parts;
+  const size_t groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1; /* of columns in a unit */
+  for (size_t k = blockIdx.x; k < p->units * groups * supers; k += gridDim.x) {
+    const size_t n = k / supers, unit = p->unit + n / groups, group = n % groups * GB_CUDA_COLUMNS;
+    gb_walk_columns(f, unit, unit % p->per * p->each + group, (unit - p->unit) * p->each + group, k % supers);
+  }
+}
+
+/* -- ALL: sums over tiles of 64 LANE and 16 TILE indices, one after another along TILE. A half-warp has a block of lanes. */
+
+template <class A> struct gb_all_sink {
+  gb_chains<A> c;
+  bool second; /* a mirrored tile once more: products with the operand of the other side */
+  int n;
+
+  GB_DEVICE void take (gb_frame<A> &f, const gb_cuda_out &o, int value) {
+    const int slot = gb_slot(f, o);
+    const bool product = o.how == GB_CUDA_PRODUCT;
+    if (product) c.multiply(f, o, value, second && o.y >= 0 ? o.y : o.x);
+    else if (o.how == GB_CUDA_LSE) c.hold(f, o, slot, value, n);
+    else if (o.how == GB_CUDA_SELECT) c.select(f, o, slot, value);
+    else c.chain_value(f, o, slot, value);
+  }
+};
+
+/* The chains of a tile into the total of the block, which lane 0 keeps where the chain of the block lies. */
+template <class A> GB_CALLED void gb_absorb_tile (gb_frame<A> &f, const gb_all_sink<A> &sink, bool mirrored) {
+  const gb_chains<A> &c = sink.c;
+  const int n = sink.n;
+  for (int q = 0; q < f.p->nouts; q++) {
+    const gb_cuda_out &o = f.p->out[q];
+    if (sink.second && o.how != GB_CUDA_PRODUCT) continue;
+    for (int k = 0; k < o.slots; k++) {
+      double pair[2] = {0, 0};
+      typename A::real v = 0;
+      if (o.how == GB_CUDA_LSE) gb_tree_of_held(f, o.held + k * c.held, n, W, pair);
+      else v = gb_tree<A>(gb_monoid_of(o), f.at(o.acc + k, 0));
+      if (gb_virtual_lane() != 0) continue;
+      gb_cuda_word from[2] = {gb_as_word(v), gb_as_word(0.0)};
+      if (o.how == GB_CUDA_LSE) from[0].f = pair[0], from[1].f = pair[1];
+      const gb_cuda_words total = gb_chain_words(f.p, o, k, c.part, c.element[0]);
+      gb_absorb<A>(o, total, gb_cuda_words{from, 1});
+      if (mirrored && o.how == GB_CUDA_CHAIN) gb_absorb<A>(o, total, gb_cuda_words{from, 1});
+    }
+  }
+}
+
+template <class A>
+GB_DEVICE void gb_walk_tile (gb_frame<A> &f, gb_all_sink<A> &sink, size_t from, size_t to) {
+  gb_no_sink none;
+  if (!f.p->lists) sink.c.begin(f);
+  sink.n = 0;
+  for (size_t j = from; j < to; j++, sink.n++) {
+    for (int w = 0; w < W; w++) f.tile[w] = j;
+    gb_run(f, GB_CUDA_TILE, none);
+    gb_run(f, GB_CUDA_FULL, sink);
+  }
+}
+
+template <class A> GB_DEVICE bool gb_has_products (const gb_cuda_program *p) {
+  for (int q = 0; q < p->nouts; q++)
+    if (p->out[q].how == GB_CUDA_PRODUCT) return true;
+  return false;
+}
+
+template <class A> GB_DEVICE void gb_walk_block (gb_frame<A> &f, size_t unit, size_t block) {
+  const gb_cuda_program *p = f.p;
+  const size_t lanes = block * GB_TI;
+  gb_no_sink none;
+  gb_all_sink<A> sink;
+  gb_locate(f, unit);
+  sink.c.along_lane = true;
+  sink.c.held = GB_TJ;
+  sink.c.part = p->lists ? block * GB_LANES + (size_t)gb_virtual_lane() : block;
+  for (int w = 0; w < W; w++) {
+    const size_t lane = lanes + (size_t)gb_virtual_lane() + (size_t)w * GB_LANES;
+    sink.c.valid[w] = lane < p->nlane;
+    sink.c.element[w] = unit - p->unit;
+    f.lane[w] = gb_within(lane, p->nlane);
+    f.tile[w] = 0;
+  }
+  gb_run(f, GB_CUDA_ONCE, none);
+  gb_run(f, GB_CUDA_LANE, none);
+  for (int q = 0; q < p->nouts; q++)
+    for (int k = 0; k < p->out[q].slots && (p->lists || gb_virtual_lane() == 0); k++)
+      gb_identity<A>(p->out[q], gb_chain_words(p, p->out[q], k, sink.c.part, unit - p->unit));
+  for (size_t j = p->symmetric ? lanes : 0; j < p->ntile; j += GB_TJ) {
+    const bool mirrored = p->symmetric && j >= lanes + GB_TI;
+    for (int side = 0; side < (mirrored && gb_has_products<A>(p) ? 2 : 1); side++) {
+      sink.second = side == 1;
+      gb_walk_tile(f, sink, j, gb_least(j + GB_TJ, p->ntile));
+      if (!p->lists) gb_absorb_tile(f, sink, mirrored);
+    }
+  }
+}
+
+template <class A> __global__ void gb_all (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  GB_SHARED_ROOM(char, shared);
+  gb_frame<A> f = gb_enter<A>(p, shared);
+  const size_t blocks = p->lists ? p->parts / GB_LANES : p->parts,
+               groups = (blocks + GB_CUDA_HALVES - 1) / GB_CUDA_HALVES;
+  for (size_t k = blockIdx.x; k < p->units * groups; k += gridDim.x) {
+    const size_t block = k % groups * GB_CUDA_HALVES + (size_t)gb_half();
+    if (block < blocks) gb_walk_block(f, p->unit + k / groups, block);
+  }
+}
+
+/* -- KEEP: elements that are stored, or enter totals of their own. A unit is 512 lanes of one TILE index. */
+
+template <class A> struct gb_keep_sink {
+  gb_chains<A> c;
+
+  GB_DEVICE gb_cuda_words total (gb_frame<A> &f, const gb_cuda_out &o, int slot, int w) const {
+    const size_t count = f.p->totals_count;
+    return gb_cuda_words{f.p->totals + (o.first + (size_t)(slot * o.words)) * count + c.element[w], count};
+  }
+  GB_DEVICE void enter (gb_frame<A> &f, const gb_cuda_out &o, int slot, int w, typename A::real v) const {
+    const gb_cuda_words to = total(f, o, slot, w);
+    if (f.p->first) gb_identity<A>(o, to);
+    gb_absorb_value<A>(o, to, v, gb_position(f, o, w));
+  }
+  GB_DEVICE void store (gb_frame<A> &f, const gb_cuda_out &o, int value) const {
+    const int64_t at = gb_shared_index(f, o.offset, o.stride);
+    for (int w = 0; w < W; w++)
+      if (c.valid[w]) gb_put(o.at, o.dtype, at + gb_own_index(f, o.stride, w), f.at(value, w));
+  }
+  GB_DEVICE void multiply (gb_frame<A> &f, const gb_cuda_out &o, int value) const {
+    const size_t n = o.axis < 0 ? 1 : f.p->extent[o.axis];
+    for (size_t q = 0; q < n; q++) {
+      if (o.axis >= 0) f.idx[o.axis] = q;
+      for (int w = 0; w < W; w++)
+        if (c.valid[w]) enter(f, o, gb_slot(f, o), w, A::mul(f.at(value, w), gb_factor(f, o, o.x, w)));
+    }
+    if (o.axis >= 0) f.idx[o.axis] = 0;
+  }
+  GB_DEVICE void take (gb_frame<A> &f, const gb_cuda_out &o, int value) {
+    if (o.how == GB_CUDA_STORE) store(f, o, value);
+    else if (o.how == GB_CUDA_PRODUCT) multiply(f, o, value);
+    else
+      for (int w = 0; w < W; w++)
+        if (c.valid[w]) enter(f, o, gb_slot(f, o), w, f.at(value, w));
+  }
+};
+
+template <class A> GB_DEVICE void gb_walk_elements (gb_frame<A> &f, size_t unit) {
+  const gb_cuda_program *p = f.p;
+  const size_t n = unit % p->per, wide = (p->nlane + GB_CUDA_ROWS - 1) / GB_CUDA_ROWS;
+  const size_t lanes = n % wide * GB_CUDA_ROWS, block = lanes + (size_t)gb_half() * GB_TI;
+  gb_no_sink none;
+  gb_keep_sink<A> sink;
+  gb_locate(f, unit / p->per);
+  for (int w = 0; w < W; w++) {
+    const size_t lane = block + (size_t)gb_virtual_lane() + (size_t)w * GB_LANES;
+    sink.c.valid[w] = lane < p->nlane;
+    sink.c.element[w] = unit * p->each + lane - lanes - p->totals_first;
+    f.lane[w] = gb_within(lane, p->nlane);
+    f.tile[w] = n / wide;
+  }
+  gb_run(f, GB_CUDA_ONCE, none);
+  gb_run(f, GB_CUDA_LANE, none);
+  gb_run(f, GB_CUDA_TILE, none);
+  gb_run(f, GB_CUDA_FULL, sink);
+}
+
+template <class A> __global__ void gb_elements (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  GB_SHARED_ROOM(char, shared);
+  gb_frame<A> f = gb_enter<A>(p, shared);
+  for (size_t k = blockIdx.x; k < p->units; k += gridDim.x) gb_walk_elements(f, p->unit + k);
+}
+
+/* -- totals: chains absorbed in the order of their parts */
+
+/* The output that word 'word' of an element belongs to, at the first word of a total; NULL: in the middle of one. */
+GB_INLINE const gb_cuda_out *gb_total_at (const gb_cuda_program *p, size_t word, int *number) {
+  for (int q = 0; q < p->nouts; q++) {
+    const gb_cuda_out *o = &p->out[q];
+    const size_t n = (size_t)(o->slots * o->cols * o->words);
+    if (word < o->first || word >= o->first + n) continue;
+    *number = (int)((word - o->first) / (size_t)o->words);
+    return (word - o->first) % (size_t)o->words == 0 ? o : NULL;
+  }
+  return NULL;
+}
+
+/* Parts [from, to) into one word: the mirrored ones and the others are sums of their own. */
+template <class A>
+GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
+                                size_t from, size_t to, gb_cuda_words into) {
+  for (size_t part = from; part < to; part++) gb_absorb<A>(o, into, gb_chain_words(p, o, k, part, element));
+}
+
+template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  const size_t count = p->units * p->each, n = count * p->words;
+  for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
+       at += (size_t)gridDim.x * blockDim.x) {
+    const size_t element = at % count;
+    int k;
+    const gb_cuda_out *o = gb_total_at(p, at / count, &k);
+    if (o == NULL) continue;
+    const size_t mine = p->unit * p->each + element - p->totals_first;
+    const gb_cuda_words total{p->totals + at / count * p->totals_count + mine, p->totals_count};
+    if (p->first) gb_identity<A>(*o, total);
+    if (p->mirrors == 0) gb_absorb_parts<A>(p, *o, k, element, 0, p->parts, total);
+    else {
+      gb_cuda_word mirrored[2], own[2];
+      gb_identity<A>(*o, gb_cuda_words{mirrored, 1});
+      gb_identity<A>(*o, gb_cuda_words{own, 1});
+      gb_absorb_parts<A>(p, *o, k, element, 0, p->mirrors, gb_cuda_words{mirrored, 1});
+      gb_absorb_parts<A>(p, *o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});
+      gb_absorb<A>(*o, gb_cuda_words{mirrored, 1}, gb_cuda_words{own, 1});
+      gb_absorb<A>(*o, total, gb_cuda_words{mirrored, 1});
+    }
+  }
+}
+
+/* -- stores */
+
+GB_INLINE void gb_store_list (const gb_cuda_out &o, int64_t at, gb_cuda_words total, bool whole) {
+  const bool many = o.monoid == GB_KSMALLEST;
+  for (int k = 0; k < o.words; k += 2) {
+    const bool empty = total[k + 1].i == 0;
+    const int64_t to = at + (many ? k / 2 * o.kstride : 0);
+    if (!many) gb_put(o.at, o.dtype, to, total[k + 1].i);
+    else if (whole) gb_put(o.at, o.dtype, to, empty ? INT64_MAX : total[k].i);
+    else gb_put(o.at, o.dtype, to, empty ? (double)INFINITY : gb_key_value(total[k].i));
+    if (many && o.positions != NULL) o.positions[to] = total[k + 1].i;
+  }
+}
+
+static GB_CALLED void gb_store_total (const gb_cuda_out &o, int64_t at, gb_cuda_words total, bool whole) {
+  if (o.how == GB_CUDA_SELECT) gb_store_list(o, at, total, whole);
+  else if (o.how == GB_CUDA_LSE)
+    gb_put(o.at, o.dtype, at,
+           total[1].f == 0 || isinf(total[0].f) ? total[0].f : total[0].f + log(total[1].f));
+  else if (whole) gb_put(o.at, o.dtype, at, total[0].i);
+  else gb_put(o.at, o.dtype, at, total[0].f);
+}
+
+/* Where a total of a unit's element goes; false: the element is past an edge. */
+GB_INLINE bool gb_total_index (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t unit, size_t e,
+                               int64_t *at) {
+  const size_t slot = (size_t)(k / o.cols), col = (size_t)(k % o.cols), n = unit % p->per;
+  size_t combination = unit / p->per, lane = 0, tile = 0;
+  const size_t wide = (p->nlane + GB_CUDA_ROWS - 1) / GB_CUDA_ROWS;
+  if (p->reach == GB_CUDA_ROW) lane = n * p->each + e;
+  if (p->reach == GB_CUDA_COL) tile = n * p->each + e;
+  if (p->reach == GB_CUDA_KEEP) lane = n % wide * GB_CUDA_ROWS + e, tile = n / wide;
+  if (p->reach != GB_CUDA_ALL && p->reach != GB_CUDA_COL && lane >= p->nlane) return false;
+  if (p->reach == GB_CUDA_COL && tile >= p->ntile) return false;
+  *at = o.offset;
+  for (int a = p->naxes - 1; a >= 0; a--) {
+    size_t i = 0;
+    if (p->kept >> a & 1) {
+      i = combination % p->extent[a];
+      combination /= p->extent[a];
+    } else if (o.slotted >> a & 1) i = slot / o.mul[a] % p->extent[a];
+    else if (a == o.axis) i = col;
+    else if (a == p->lane) i = lane;
+    else if (a == p->tile) i = tile;
+    *at += (int64_t)i * o.stride[a];
+  }
+  return true;
+}
+
+template <class A> __global__ void gb_store_totals (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  const size_t count = p->units * p->each, n = count * p->words;
+  const bool whole = sizeof(typename A::real) == 8 && (typename A::real)0.5 == 0;
+  for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
+       at += (size_t)gridDim.x * blockDim.x) {
+    const size_t element = at % count, unit = p->unit + element / p->each;
+    int k;
+    int64_t to;
+    const gb_cuda_out *o = gb_total_at(p, at / count, &k);
+    if (o == NULL || !gb_total_index(p, *o, k, unit, element % p->each, &to)) continue;
+    const size_t mine = p->unit * p->each + element - p->totals_first;
+    gb_store_total(*o, to, gb_cuda_words{p->totals + at / count * p->totals_count + mine, p->totals_count},
+                   whole);
+  }
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* test_fold.c - folds on an emulated GPU: random programs have the bits of the CPU's instruction set avx2 wherever only
+** IEEE operations and profiles are involved, and are close to the reference elsewhere; whole and in parts, in any order of
+** threads, and in panels of any size. Built twice, the second time with programs that look like those of kernels (CHAINS). */
+#ifdef CHAINS
+#include "support/random/chain_random.h"
+#else
+#include "support/random/fold_random.h"
+#endif
+#include "device/registry.h"
+#include "plan/tile/cut.h"
+#include "program/schedule.h"
+
+static gb_device *home, *gpu;
+static int cuts, parts;
+
+/* -- values of functions whose library is the device's own */
+
+static bool is_ieee (gb_op op) {
+  switch (op) {
+    case GB_OP_EXP:
+    case GB_OP_EXPM1:
+    case GB_OP_LOG:
+    case GB_OP_LOG1P:
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_TAN:
+    case GB_OP_ASIN:
+    case GB_OP_ACOS:
+    case GB_OP_TANH:
+    case GB_OP_SIGMOID:
+    case GB_OP_SOFTPLUS:
+    case GB_OP_ERF:
+    case GB_OP_NDTR:
+    case GB_OP_LOG_NDTR:
+    case GB_OP_LGAMMA:
+    case GB_OP_POW: return false;
+    default: return true;
+  }
+}
+
+static bool has_exact_bits (const gb_fold *f) {
+  for (int n = 0; n < f->nins; n++) {
+    const gb_ins *i = &f->ins[n];
+    if (i->kind == GB_INS_MAP && !is_ieee(i->op)) return false;
+    if (i->kind == GB_INS_ACC && i->monoid == GB_LSE) return false;
+    if (i->kind == GB_INS_RADIAL && i->profile == GB_RQ &&
+        i->c >= 0) { /* alpha by element: exp and log1p of the library */
+      bool number = false;
+      for (int m = 0; m < f->nins; m++)
+        if ((f->ins[m].kind == GB_INS_CONST || f->ins[m].kind == GB_INS_BIND) && f->ins[m].dst == i->c)
+          number = true;
+      if (!number) return false;
+    }
+  }
+  for (int o = 0; o < f->nouts; o++)
+    if (f->out[o].kind == GB_OUT_REDUCE && f->out[o].monoid == GB_LSE) return false;
+  return true;
+}
+
+/* -- a program on the device */
+
+typedef struct far {
+  gb_kernel *kernel;
+  gb_block in[MOST], out[MOST], state;
+  const void *operand[MOST];
+  void *result[MOST];
+} far;
+
+static void must (gb_status st, const gb_error *err) {
+  if (st != GB_OK) fail_msg("%s", err->text);
+}
+
+static void *room (gb_block *b, size_t bytes) {
+  gb_error err;
+  assert_true(bytes != SIZE_MAX);
+  must(gb_ledger_alloc(&gpu->ledger, GB_MEM_WORKSPACE, bytes, "", "", b, &err), &err);
+  return b->data;
+}
+
+static size_t bytes_of_input (const fx *x, int s) { return x->in_n[s] * gb_dtype_size(x->operand[s].dtype); }
+static size_t bytes_of_output (const fx *x, int s) { return x->out_n[s] * gb_dtype_size(x->slot_dtype[s]); }
+
+/* Operands and blank results there. */
+static void send (far *f, fx *x) {
+  gb_error err;
+  memset(f, 0, sizeof *f);
+  must(gb_device_compile(gpu, &x->f, &f->kernel, &err), &err);
+  fx_blank(x, x->got);
+  for (int s = 0; s < x->f.noperands; s++) {
+    f->operand[s] = room(&f->in[s], bytes_of_input(x, s));
+    must(gb_memory_upload(&gpu->memory, f->in[s].data, x->in[s], bytes_of_input(x, s), &err), &err);
+  }
+  for (int s = 0; s < x->nslots; s++) {
+    f->result[s] = room(&f->out[s], bytes_of_output(x, s));
+    must(gb_memory_upload(&gpu->memory, f->out[s].data, x->got[s], bytes_of_output(x, s), &err), &err);
+  }
+}
+
+/* In scratch of the declared size, full of NaN. */
+static void launch (far *f, fx *x, const gb_fold *part, const gb_carry *carry) {
+  gb_block scratch = {0};
+  gb_error err;
+  const size_t bytes = gb_device_kernel_scratch(gpu, f->kernel, part);
+  const gb_fold_args args = {.part = part,
+                             .operand = f->operand,
+                             .out = f->result,
+                             .constant = x->constant,
+                             .carry = carry,
+                             .scratch = room(&scratch, bytes)};
+  must(gb_memory_fill(&gpu->memory, scratch.data, 0xff, bytes, &err), &err);
+  must(gb_device_launch(gpu, f->kernel, &args, &err), &err);
+  must(gb_device_wait(gpu, &err), &err);
+  gb_ledger_free(&gpu->ledger, &scratch);
+}
+
+/* The results into 'got'. */
+static void receive (far *f, fx *x) {
+  gb_error err;
+  for (int s = 0; s < x->nslots; s++)
+    must(gb_memory_download(&gpu->memory, x->got[s], f->out[s].data, bytes_of_output(x, s), &err), &err);
+  for (int s = 0; s < MOST; s++)
+    gb_ledger_free(&gpu->ledger, &f->in[s]), gb_ledger_free(&gpu->ledger, &f->out[s]);
+  gb_ledger_free(&gpu->ledger, &f->state);
+  gb_kernel_release(f->kernel);
+}
+
+static void run_on_gpu (fx *x) {
+  static far f;
+  send(&f, x);
+  launch(&f, x, &x->f, NULL);
+  receive(&f, x);
+}
+
+/* In parts of 'step' indices along the axis of the cut. */
+static void run_parts_on_gpu (fx *x, const gb_cut *c, size_t step) {
+  static far f;
+  gb_window_fold w = {0};
+  gb_lowered low = {0};
+  int slot[2 * MOST], dim[2 * MOST];
+  bool compact[2 * MOST] = {false};
+  for (int i = 0; i < 2 * MOST; i++) slot[i] = i;
+  memset(dim, 0, sizeof dim);
+  const gb_step whole = {
+      .is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = slot, .out = slot};
+  const size_t extent = x->f.axis[c->axis].extent;
+  assert_true(gb_window_room(&w, &x->f));
+  send(&f, x);
+  for (size_t lo = 0, n; lo < extent; lo += n) {
+    n = extent - lo < step ? extent - lo : step;
+    gb_window_of_fold(&w, &low, &whole, c, (gb_window){lo, n, lo, n, extent}, compact, dim);
+    if (c->reduces && lo == 0) {
+      const size_t bytes = gb_device_kernel_state(gpu, f.kernel, &w.fold);
+      gb_error err;
+      must(gb_memory_fill(&gpu->memory, room(&f.state, bytes), 0xff, bytes, &err), &err);
+    }
+    const gb_carry carry = {f.state.data, lo == 0, lo + n == extent};
+    launch(&f, x, &w.fold, c->reduces ? &carry : NULL);
+    parts++;
+  }
+  gb_window_free(&w);
+  receive(&f, x);
+}
+
+static double tolerance (gb_dtype compute) { return compute == GB_F32 ? 4e-6 : 1e-12; }
+
+static bool is_right (fx *x, void **want, bool exact) {
+  return exact ? fx_alike(x, want, x->got) : fx_close(x, tolerance(x->f.compute));
+}
+
+/* Along each axis that it may be cut along, in parts of one unit to seven. */
+static bool agrees_in_parts (fx *x, void **want, bool exact, uint64_t seed) {
+  for (int a = 0; a < x->f.naxes; a++) {
+    gb_cut c = {.axis = a, .factor = 1};
+    gb_schedule_chains(&x->f);
+    c.cut = x->f.axis[a].role != GB_AXIS_INNER && x->f.axis[a].extent > 1 && gb_cut_fold_unit(&x->f, &c, 0);
+    if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
+    const size_t units = (x->f.axis[a].extent + c.unit - 1) / c.unit, many = (units + 29) / 30;
+    run_parts_on_gpu(x, &c, c.unit * many * (1 + (seed + (uint64_t)a) % 7));
+    cuts++;
+    if (is_right(x, want, exact)) continue;
+    print_message("cut along axis %d at multiples of %zu\n", a, c.unit);
+    return false;
+  }
+  return true;
+}
+
+/* The program on the CPU, then on the device, whole and in parts. 'tame': its values can be compared with the reference. */
+static bool agrees (fx *x, bool tame, bool *exact, uint64_t seed) {
+  void *want[MOST];
+  *exact = has_exact_bits(&x->f);
+  if (!*exact && !tame) return true;
+  if (!*exact) fx_expect(x);
+  if (fx_run(x, home, 255, NULL) != GB_OK) return false;
+  memcpy(want, x->got, sizeof want);
+  memset(x->got, 0, sizeof x->got);
+  run_on_gpu(x);
+  const bool ok = is_right(x, want, *exact) && agrees_in_parts(x, want, *exact, seed);
+  for (int s = 0; s < MOST; s++) free(want[s]);
+  return ok;
+}
+
+static uint64_t number (const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text != NULL ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* True if its values are finite and small. */
+static bool program_of (gen *g, uint64_t seed) {
+#ifdef CHAINS
+  chain_program(g, seed);
+  return is_cheap_and_tame(g);
+#else
+  random_program(g, seed);
+  return true;
+#endif
+}
+
+static void random_programs_have_the_bits_of_avx2 (void **state) {
+  (void)state;
+  const uint64_t first = number("GB_TEST_FROM", 1), count = number("GB_TEST_PROGRAMS", 60);
+  uint64_t exact = 0, wrong = 0, skipped = 0;
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    gen g;
+    bool bits = false;
+    gb_lack lack;
+    const bool tame = program_of(&g, seed);
+    if (!gb_device_supports(gpu, &g.x.f, NULL, &lack)) skipped++;
+    else if (!agrees(&g.x, tame, &bits, seed)) {
+      wrong++;
+      print_message("seed %llu, %s\n", (unsigned long long)seed, bits ? "bits" : "close");
+      if (number("GB_TEST_PRINT", 0)) fx_print(&g.x);
+    }
+    exact += bits;
+    fx_free(&g.x);
+  }
+  print_message("%llu programs, %llu of them bit for bit, %llu at home, %llu wrong\n",
+                (unsigned long long)count, (unsigned long long)exact, (unsigned long long)skipped,
+                (unsigned long long)wrong);
+  print_message("%d of them cut, into %d parts\n", cuts, parts);
+  assert_true(wrong == 0 && cuts > 0);
+  assert_true(exact * 3 > count);
+}
+
+int main (void) {
+  gb_error err;
+  if (gb_isa_select("avx2", NULL) != GB_OK) {
+    print_message("skipped: this processor has no AVX2\n");
+    return 77;
+  }
+  if (gb_device_cpu_new(1, (size_t)1 << 30, &home, &err) != GB_OK || gb_isa_select("avx2", &err) != GB_OK ||
+      gb_device_open("cuda", home, (size_t)1 << 30, &gpu, &err) != GB_OK) {
+    print_message("%s\n", err.text);
+    return 1;
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(random_programs_have_the_bits_of_avx2),
+  };
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  gb_device_free(gpu);
+  gb_device_free(home);
+  return failed;
+}
