@@ -217,7 +217,7 @@ static bool program_of (gen *g, uint64_t seed) {
 
 static void random_programs_have_the_bits_of_avx2 (void **state) {
   (void)state;
-  const uint64_t first = number("GB_TEST_FROM", 1), count = number("GB_TEST_PROGRAMS", 60);
+  const uint64_t first = number("GB_TEST_FROM", 1), count = number("GB_TEST_PROGRAMS", 400);
   uint64_t exact = 0, wrong = 0, skipped = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     gen g;
