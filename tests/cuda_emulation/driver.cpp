@@ -65,6 +65,12 @@ static const struct {
     ENTRY(cuMemMap),
     ENTRY(cuMemUnmap),
     ENTRY(cuMemSetAccess),
+    ENTRY(cuModuleLoadData),
+    ENTRY(cuModuleLoadDataEx),
+    ENTRY(cuModuleUnload),
+    ENTRY(cuModuleGetFunction),
+    ENTRY(cuFuncSetAttribute),
+    ENTRY(cuLaunchKernel),
     {"cuMemGetAddressRange", (void *)cuMemGetAddressRange},
 };
 

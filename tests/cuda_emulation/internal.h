@@ -145,6 +145,7 @@ extern const work *running_work;
 
 void run_grid (const launch_call &, const std::function<void()> &thread);
 cudaError_t launch_by_address (const launch_call &, void **arguments);
+cudaError_t allow_shared (const void *kernel, int bytes); /* dynamic shared memory beyond 48 KiB */
 
 void abandon_grid (void); /* after an illegal address ended a kernel */
 

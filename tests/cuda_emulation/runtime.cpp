@@ -241,6 +241,12 @@ cudaError_t launch_by_address (const launch_call &how, void **arguments) {
   return it->second.second(named, arguments);
 }
 
+cudaError_t allow_shared (const void *kernel, int bytes) {
+  if (bytes < 0 || bytes > most_shared) return cudaErrorInvalidValue;
+  shared_allowed[kernel] = bytes;
+  return cudaSuccess;
+}
+
 /* Blocks that fit a multiprocessor by threads and shared memory; registers are not known. */
 static int resident_blocks (int threads, size_t shared) {
   const int by_threads = 2048 / ((threads + 31) / 32 * 32);
@@ -406,9 +412,7 @@ cudaError_t cudaLaunchKernel (const void *function, dim3 grid, dim3 block, void 
 cudaError_t cudaFuncSetAttribute (const void *function, cudaFuncAttribute what, int value) {
   EMU_CALL("cudaFuncSetAttribute");
   if (what != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (value < 0 || value > most_shared) return remember(cudaErrorInvalidValue);
-  shared_allowed[function] = value;
-  return cudaSuccess;
+  return remember(allow_shared(function, value));
 }
 cudaError_t cudaFuncGetAttributes (cudaFuncAttributes *out, const void *function) {
   EMU_CALL("cudaFuncGetAttributes");

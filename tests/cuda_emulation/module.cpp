@@ -1,0 +1,104 @@
+/* module.cpp - the driver's modules and functions: images that nvrtc.cpp made, loaded from memory. A module that was
+** unloaded stays in the process, so that a launch of its functions is stopped and not a crash. */
+#include "module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+struct CUmod_st {
+  void *handle;
+  bool unloaded;
+};
+struct CUfunc_st {
+  CUmodule module;
+  const void *address;
+};
+
+namespace emu {
+
+static const char mark[] = "emulated";
+static std::set<CUmodule> modules;
+static std::set<CUfunction> functions;
+
+std::string make_image (const std::string &object) {
+  const uint64_t bytes = object.size();
+  return std::string(mark, 8) + std::string((const char *)&bytes, 8) + object;
+}
+
+static CUresult load (CUmodule *out, const void *image) {
+  uint64_t bytes;
+  if (memcmp(image, mark, 8) != 0) return CUDA_ERROR_INVALID_IMAGE;
+  memcpy(&bytes, (const char *)image + 8, 8);
+  const int fd = memfd_create("module", MFD_CLOEXEC);
+  if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  const bool written = write(fd, (const char *)image + 16, bytes) == (ssize_t)bytes;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+  void *handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (handle == nullptr) {
+    close(fd);
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  *out = new CUmod_st{handle, false}; /* the file stays open: exec.cpp reads its sections */
+  modules.insert(*out);
+  return CUDA_SUCCESS;
+}
+
+static CUresult get_function (CUfunction *out, CUmodule m, const char *name) {
+  if (modules.count(m) == 0 || m->unloaded) return CUDA_ERROR_INVALID_HANDLE;
+  const void *address = dlsym(m->handle, name);
+  if (address == nullptr) return CUDA_ERROR_NOT_FOUND;
+  *out = new CUfunc_st{m, address};
+  functions.insert(*out);
+  return CUDA_SUCCESS;
+}
+
+static const void *address_of (CUfunction f) {
+  if (functions.count(f) == 0) stop("%p is no function of a module", (void *)f);
+  if (f->module->unloaded) stop("a function of a module that was unloaded");
+  return f->address;
+}
+
+}   // namespace emu
+
+using namespace emu;
+extern "C" {
+
+CUresult cuModuleLoadData (CUmodule *out, const void *image) {
+  EMU_DRIVER_CALL("cuModuleLoadData");
+  return load(out, image);
+}
+CUresult cuModuleLoadDataEx (CUmodule *out, const void *image, unsigned, CUjit_option *, void **) {
+  EMU_DRIVER_CALL("cuModuleLoadData");
+  return load(out, image);
+}
+CUresult cuModuleUnload (CUmodule m) {
+  EMU_DRIVER_CALL("cuModuleUnload");
+  if (modules.count(m) == 0 || m->unloaded) return CUDA_ERROR_INVALID_HANDLE;
+  run_all(current_device());
+  m->unloaded = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction (CUfunction *out, CUmodule m, const char *name) {
+  EMU_DRIVER_CALL("cuModuleGetFunction");
+  return get_function(out, m, name);
+}
+CUresult cuFuncSetAttribute (CUfunction f, CUfunction_attribute what, int value) {
+  EMU_DRIVER_CALL("cuFuncSetAttribute");
+  if (what != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_SUCCESS;
+  return driver_result(allow_shared(address_of(f), value));
+}
+CUresult cuLaunchKernel (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                         unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra) {
+  std::lock_guard<std::recursive_mutex> guard(lock()); /* launch() counts the call */
+  if (extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const launch_call how = {address_of(f),    "?",    dim3(gx, gy, gz),
+                           dim3(bx, by, bz), shared, (cudaStream_t)stream};
+  return driver_result(launch_by_address(how, arguments));
+}
+}
