@@ -69,6 +69,22 @@ host/plan/tile/packed_factor.c
 's/ || !gb_packs_blocks(st->opaque.unit)) continue;/) continue;/'
 'factors are packed in tiles of another side than the device has'
 
+host/program/fold.c
+'s/ *same_number(a->f, b->f) \&\&//'
+'steps that differ in a constant share a kernel'
+
+host/lower/kernels.c
+'s/ \&\& gb_fold_same_program(other, f))/)/'
+'a kernel is found by its hash alone'
+
+host/lower/kernels.c
+'s/    if (e->owner) gb_kernel_release(e->kernel);/    gb_kernel_release(e->kernel);/'
+'a shared kernel is released twice'
+
+host/cpu/fold/kernel.c
+'s/  for (size_t k = 0; k < n.outs; k++) p->out\[k\].o = to->out + k;//'
+'a kernel keeps pointers into the fold that it was compiled from'
+
 host/lower/kernels.c
 's/if (gb_kernels_find(k, s, part) != NULL) return GB_OK;//'
 'a fold is compiled for each candidate'
@@ -89,7 +105,7 @@ host/cpu/fold/accumulate_select.c
 's/position < pair\[1\]\.i)/position > pair[1].i)/'
 'the last of equal values wins argmin'
 
-host/cpu/isa/math.inc
+host/arith/profile.inc
 's/V(blend)(V(isnan)(a), a, V(max)(a, b))/V(max)(a, b)/'
 'a maximum swallows NaN'
 
@@ -640,6 +656,70 @@ host/embed/session.c
 host/include/gibbous.h
 's/char options\[1024\]/char options[1000]/'
 'the public header and the library disagree on the size of an error'
+
+cuda/fold/walk.cuh
+'s/  const size_t first = from, to = gb_least(from + GB_CANON, p->ntile);/  const size_t first = from, to = gb_least(from + GB_CANON - 1, p->ntile);/'
+'CUDA: a chain of a row is one element short'
+
+cuda/fold/walk.cuh
+'s/  if (p->symmetric \&\& from < block) from = block;//'
+'CUDA: a symmetric row walks what its mirror has'
+
+cuda/fold/walk.cuh
+'s/to = gb_least(to, first \/ GB_TI \* GB_TI);/to = gb_least(to, first \/ GB_TI * GB_TI + 1);/'
+'CUDA: the mirror takes one lane too many'
+
+cuda/fold/chains.cuh
+'s/  for (int n = GB_LANES \/ 2; n > 0; n \/= 2) {/  for (int n = 1; n < GB_LANES; n *= 2) {/'
+'CUDA: the tree over virtual lanes goes the other way'
+
+cuda/fold/chains.cuh
+'s/return 0xffffu << (gb_half() % 2 \* GB_LANES);/return 0xffffu;/'
+'CUDA: a half-warp names the lanes of the other one'
+
+cuda/fold/walk.cuh
+'s/    sink.c.valid\[w\] = lane < p->nlane;/    sink.c.valid[w] = true;/'
+'CUDA: lanes past the edge count'
+
+cuda/fold/value.cuh
+'s/GB_INLINE T P##_max(T a, T b) { return a > b ? a : b; }/GB_INLINE T P##_max(T a, T b) { return b > a ? b : a; }/'
+'CUDA: a clamp drops NaN'
+
+cuda/fold/run.cuh
+'s/      if (i.kind == GB_INS_DOT) s\[w\] = A::fma(x, y, s\[w\]);/      if (i.kind == GB_INS_DOT) s[w] = A::add(A::mul(x, y), s[w]);/'
+'CUDA: a dot product rounds its products'
+
+cuda/fold/totals.cuh
+'s/  else into\[1\].f = into\[1\].f \* gb_lse_power(a, top)/  else into[1].f = into[1].f/'
+'CUDA: a total of exponentials keeps the scale of its first chain'
+
+cuda/fold/totals.cuh
+'s/key == list\[at\].i \&\& position < list\[at + 1\].i/key == list[at].i/'
+'CUDA: of equal elements the last one is remembered'
+
+cuda/fold/walk.cuh
+'s/      gb_absorb<A>(\*o, gb_cuda_words{mirrored, 1}, gb_cuda_words{own, 1});/      gb_absorb<A>(*o, gb_cuda_words{own, 1}, gb_cuda_words{mirrored, 1}); mirrored[0] = own[0];/'
+'CUDA: own rows come before mirrored ones'
+
+cuda/fold/walk.cuh
+'s/  for (size_t part = from; part < to; part++)/  for (size_t part = to; part-- > from;)/'
+'CUDA: chains are absorbed from the last to the first'
+
+cuda/fold/fold.c
+'s/    p->first = false;//'
+'CUDA: totals begin again with each combination of OUTER axes'
+
+cuda/fold/fold.c
+'s/l->carried ? 0 : unit \* l->p.each/unit * l->p.each/'
+'CUDA: carried totals of the second panel lie with those of the first'
+
+cuda/fold/encode.c
+'s/    if (e->reg\[v\] < l) n = e->end\[l\];//'
+'CUDA: a register is given away inside the loop that still reads it'
+
+cuda/fold/encode.c
+'s/    to.plain = form_of_value(e, i->a) == form_of(e, i) \&\& form_of_value(e, i->b) == 0;/    to.plain = true;/'
+'CUDA: a profile takes a varying factor for a number'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -654,6 +734,7 @@ suite_of () {                     # file, what is wrong
   esac
   case $1 in
     lualib/* | host/lua/*) targets=gibbous filter='^spec$' ;;
+    cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;
     *) targets=$(echo "$names" | sed 's/^/test_/') filter="^($(echo $names | tr ' ' '|'))\$" ;;
   esac
