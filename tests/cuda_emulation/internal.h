@@ -115,6 +115,7 @@ void set_doors (void);                              /* of all, after a setting c
 /* -- streams (stream.cpp) */
 
 enum class task { kernel, copy, host, mark };
+struct capture; /* graph.cpp */
 struct work {
   std::function<void()> body;
   std::string what;
@@ -123,13 +124,13 @@ struct work {
   double seconds = 0, end = 0;              /* of the model clock: how long, and when it ends */
   std::vector<std::shared_ptr<work>> after; /* emptied when it has run */
   bool done = false;
+  capture *captured = nullptr; /* the recording that it is a node of: it never runs itself */
 };
-struct capture;
 struct stream {
   int device;
   unsigned flags;
   std::shared_ptr<work> last;
-  capture *into = nullptr; /* a graph that records instead */
+  capture *into = nullptr; /* the recording that takes its work */
 };
 stream *stream_of(cudaStream_t);                       /* ends the process where it does not live */
 cudaError_t check_stream (cudaStream_t, stream **out); /* and belongs to the current device */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "emulation.h"
+#include "graph.h"
 #include "internal.h"
 
 namespace emu {
@@ -187,7 +188,8 @@ extern "C" {
 
 cudaError_t cudaMalloc (void **out, size_t bytes) {
   EMU_CALL("cudaMalloc");
-  return remember(take_device(out, bytes, kind::device));
+  const cudaError_t e = not_while_recording();
+  return remember(e != cudaSuccess ? e : take_device(out, bytes, kind::device));
 }
 cudaError_t cudaMallocManaged (void **out, size_t bytes, unsigned) {
   EMU_CALL("cudaMallocManaged");
@@ -195,6 +197,8 @@ cudaError_t cudaMallocManaged (void **out, size_t bytes, unsigned) {
 }
 cudaError_t cudaFree (void *p) {
   EMU_CALL("cudaFree");
+  const cudaError_t e = not_while_recording();
+  if (e != cudaSuccess) return remember(e);
   if (p != nullptr) run_all(-1);
   if (current().lost != cudaSuccess) return remember(current().lost);
   return remember(give_device(p));
@@ -217,14 +221,18 @@ cudaError_t cudaFreeAsync (void *p, cudaStream_t stream) {
 
 cudaError_t cudaMallocHost (void **out, size_t bytes) {
   EMU_CALL("cudaMallocHost");
-  return remember(take_pinned(out, bytes));
+  const cudaError_t e = not_while_recording();
+  return remember(e != cudaSuccess ? e : take_pinned(out, bytes));
 }
 cudaError_t cudaHostAlloc (void **out, size_t bytes, unsigned) {
   EMU_CALL("cudaHostAlloc");
-  return remember(take_pinned(out, bytes));
+  const cudaError_t e = not_while_recording();
+  return remember(e != cudaSuccess ? e : take_pinned(out, bytes));
 }
 cudaError_t cudaFreeHost (void *p) {
   EMU_CALL("cudaFreeHost");
+  const cudaError_t e = not_while_recording();
+  if (e != cudaSuccess) return remember(e);
   run_all(-1);
   return remember(give_pinned(p, false));
 }

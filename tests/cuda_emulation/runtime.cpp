@@ -5,6 +5,7 @@
 
 #include "emulation.h"
 #include "faults.h"
+#include "graph.h"
 #include "internal.h"
 
 namespace emu {
@@ -141,7 +142,7 @@ static void copy_rows (const rectangle &r) {
 static size_t span_of (size_t pitch, size_t width, size_t rows) { return (rows - 1) * pitch + width; }
 static bool pageable (const void *p) { return region_of(p, 1) == nullptr; }
 
-/* From memory that is not pinned the bytes are taken at the call; into such memory the call waits. */
+/* From memory that is not pinned the bytes are taken at the call; into such memory the call waits. A graph does neither. */
 static cudaError_t copy (const char *name, const rectangle &r, cudaMemcpyKind way, cudaStream_t handle,
                          bool waits) {
   if (r.width == 0 || r.rows == 0) return cudaSuccess;
@@ -152,10 +153,10 @@ static cudaError_t copy (const char *name, const rectangle &r, cudaMemcpyKind wa
   if (e != cudaSuccess || f != cudaSuccess || g != cudaSuccess)
     return e != cudaSuccess ? e : f != cudaSuccess ? f : g;
   stream *s;
-  const cudaError_t h = check_stream(handle, &s);
-  if (h != cudaSuccess) return h;
+  const cudaError_t h = waits ? not_while_recording() : cudaSuccess, i = check_stream(handle, &s);
+  if (h != cudaSuccess || i != cudaSuccess) return h != cudaSuccess ? h : i;
   const double seconds = copy_seconds(r.width * r.rows);
-  if (!waits && pageable(r.from)) {
+  if (!waits && s->into == nullptr && pageable(r.from)) {
     auto taken = std::make_shared<std::vector<char>>(r.width * r.rows);
     copy_rows({taken->data(), r.width, r.from, r.from_pitch, r.width, r.rows});
     const rectangle rest = {r.to, r.to_pitch, taken->data(), r.width, r.width, r.rows};
@@ -163,7 +164,7 @@ static cudaError_t copy (const char *name, const rectangle &r, cudaMemcpyKind wa
     return cudaSuccess;
   }
   auto w = enqueue(s, task::copy, name, seconds, [r] { copy_rows(r); });
-  return waits || pageable(r.to) ? wait_for(w) : cudaSuccess;
+  return waits || (s->into == nullptr && pageable(r.to)) ? wait_for(w) : cudaSuccess;
 }
 
 static cudaError_t fill (const char *name, void *to, size_t pitch, int byte, size_t width, size_t rows,

@@ -2,6 +2,7 @@
 ** it runs when something waits for it, and nothing else does. Seeded: pieces of work that do not depend on each other
 ** run in any order before that. So an order that was not asked for is one that does not happen. Work that has waited
 ** long is run from the oldest on, as a device's queue is bounded. A model clock, not the host's, gives times. */
+#include "graph.h"
 #include "internal.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ static void run_any (void) {
 
 cudaError_t wait_for (const std::shared_ptr<work> &w) {
   if (w == nullptr) return current().lost;
+  if (w->captured != nullptr) stop("a wait for %s, which a graph records", w->what.c_str());
   while (set.streams == schedule::seeded && !w->done && next_random() % 4 != 0) run_any();
   run_with_what_precedes(w);
   drop_done();
@@ -120,7 +122,8 @@ static void follow_default (work &w, stream &s) {
     return;
   }
   for (stream *other : streams)
-    if (other->device == s.device && (other->flags & cudaStreamNonBlocking) == 0) follow(w, other->last);
+    if (other->device == s.device && other->into == nullptr && (other->flags & cudaStreamNonBlocking) == 0)
+      follow(w, other->last);
 }
 
 std::shared_ptr<work> enqueue (stream *s, task of, const char *what, double seconds,
@@ -132,9 +135,15 @@ std::shared_ptr<work> enqueue (stream *s, task of, const char *what, double seco
   w->device = s->device;
   w->seconds = seconds;
   follow(*w, s->last);
-  follow_default(*w, *s);
+  if (s->into == nullptr) follow_default(*w, *s);
   follow(*w, also);
   s->last = w;
+  if (s->into != nullptr) record(*s, w);
+  else queue_work(w);
+  return w;
+}
+
+void queue_work (const std::shared_ptr<work> &w) {
   queue.push_back(w);
   if (set.streams == schedule::eager) run_with_what_precedes(w);
   while (queue.size() > most_queued) {
@@ -142,6 +151,18 @@ std::shared_ptr<work> enqueue (stream *s, task of, const char *what, double seco
     drop_done();
   }
   drop_done();
+}
+
+std::shared_ptr<work> enqueue_after (stream *s, const char *what,
+                                     const std::vector<std::shared_ptr<work>> &all) {
+  auto w = std::make_shared<work>();
+  w->what = what;
+  w->of = task::mark;
+  w->device = s->device;
+  w->body = [] {};
+  w->after = all;
+  s->last = w;
+  queue_work(w);
   return w;
 }
 
@@ -156,7 +177,7 @@ stream *stream_of (cudaStream_t handle) {
 }
 cudaError_t check_stream (cudaStream_t handle, stream **out) {
   *out = stream_of(handle);
-  return (*out)->device == current_device() ? cudaSuccess : cudaErrorInvalidResourceHandle;
+  return (*out)->device == current_device() ? not_default(*out) : cudaErrorInvalidResourceHandle;
 }
 static event *event_of (cudaEvent_t handle) {
   event *e = (event *)handle;
@@ -217,12 +238,16 @@ cudaError_t cudaStreamDestroy (cudaStream_t handle) {
 cudaError_t cudaStreamSynchronize (cudaStream_t handle) {
   EMU_CALL("cudaStreamSynchronize");
   stream *s = stream_of(handle);
+  const cudaError_t recorded = not_recorded(s, nullptr);
+  if (recorded != cudaSuccess) return remember(recorded);
   const cudaError_t e = wait_for(s->last);
   const cudaError_t own = devices()[(size_t)s->device].lost;
   return remember(own != cudaSuccess ? own : e);
 }
 cudaError_t cudaStreamQuery (cudaStream_t handle) {
   EMU_CALL("cudaStreamQuery");
+  const cudaError_t e = not_recorded(stream_of(handle), nullptr);
+  if (e != cudaSuccess) return remember(e);
   if (!is_done(stream_of(handle)->last)) return remember(cudaErrorNotReady);
   return remember(current().lost);
 }
@@ -230,6 +255,8 @@ cudaError_t cudaStreamWaitEvent (cudaStream_t handle, cudaEvent_t e, unsigned) {
   EMU_CALL("cudaStreamWaitEvent");
   stream *s = stream_of(handle);
   const auto last = event_of(e)->last;
+  const cudaError_t across = last != nullptr ? follow_across(*s, last) : cudaSuccess;
+  if (across != cudaSuccess) return remember(across);
   if (last != nullptr)
     enqueue(
         s, task::mark, "cudaStreamWaitEvent", 0, [] {}, last);
@@ -246,6 +273,8 @@ cudaError_t cudaLaunchHostFunc (cudaStream_t handle, cudaHostFn_t function, void
 }
 cudaError_t cudaDeviceSynchronize (void) {
   EMU_CALL("cudaDeviceSynchronize");
+  const cudaError_t e = not_while_recording();
+  if (e != cudaSuccess) return remember(e);
   run_all(current_device());
   return remember(current().lost);
 }
@@ -281,11 +310,14 @@ cudaError_t cudaEventRecord (cudaEvent_t handle, cudaStream_t where) {
 }
 cudaError_t cudaEventQuery (cudaEvent_t handle) {
   EMU_CALL("cudaEventQuery");
+  const cudaError_t e = not_recorded(nullptr, event_of(handle)->last);
+  if (e != cudaSuccess) return remember(e);
   return remember(is_done(event_of(handle)->last) ? current().lost : cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize (cudaEvent_t handle) {
   EMU_CALL("cudaEventSynchronize");
-  return remember(wait_for(event_of(handle)->last));
+  const cudaError_t e = not_recorded(nullptr, event_of(handle)->last);
+  return remember(e != cudaSuccess ? e : wait_for(event_of(handle)->last));
 }
 cudaError_t cudaEventElapsedTime (float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
   EMU_CALL("cudaEventElapsedTime");
