@@ -99,7 +99,7 @@ std::string describe_address (const void *);
 /* -- doors (doors.cpp) */
 
 /* While it lives, work of a device runs: what the device may touch opens when it is touched ('every': copies reach all
-** devices; -1: host code runs inside of such work, and nothing opens). */
+** devices). */
 struct device_side {
   explicit device_side(int device, bool every = false);
   ~device_side();

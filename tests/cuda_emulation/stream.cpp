@@ -35,7 +35,6 @@ static void run_body (work &w) {
   const work *before = running_work;
   running_work = &w;
   if (w.of == task::host) {
-    device_side closed(-1);
     in_host = true;
     w.body();
     in_host = false;
@@ -99,7 +98,7 @@ cudaError_t wait_for (const std::shared_ptr<work> &w) {
 
 void run_all (int device) {
   const std::deque<std::shared_ptr<work>> all = queue; /* host functions cannot add to it */
-  if (set.streams == schedule::seeded && device < 0)
+  if (set.streams == schedule::seeded)
     for (size_t i = 0; i < all.size(); i++) run_any();
   for (auto &w : all)
     if (device < 0 || w->device == device) run_with_what_precedes(w);

@@ -110,6 +110,24 @@ static void a_kernel_fails_later (void **) {
   assert_done(cudaFree(p));
 }
 
+static void nothing_runs_on_a_device_that_was_lost (void **) {
+  int *pinned;
+  assert_done(cudaMallocHost(&pinned, 16));
+  assert_true(emu_set("SCHEDULE", "lazy"));
+  assert_true(emu_set("FAIL", "kernel:set_to@2=719"));
+  for (int i = 0; i < 3; i++) {
+    pinned[i] = 0;
+    GB_LAUNCH(set_to, 1, 1, 0, nullptr, 5, pinned + i); /* the second ends the device */
+  }
+  assert_int_equal(cudaDeviceSynchronize(), 719);
+  assert_int_equal(pinned[0], 5);
+  assert_int_equal(pinned[1], 0);
+  assert_int_equal(pinned[2], 0);
+  emu_begin();
+  assert_true(emu_set("SCHEDULE", nullptr));
+  assert_done(cudaFreeHost(pinned));
+}
+
 static void an_illegal_address_may_be_an_error (void **) {
   int *p = on_device(std::vector<int>(64, 1));
   assert_true(emu_set("TRAP", "1"));
@@ -164,6 +182,7 @@ int main (int, char **arguments) {
       cmocka_unit_test_setup(a_call_fails_once_or_for_good, reset),
       cmocka_unit_test_setup(a_sticky_error_ends_one_device, reset),
       cmocka_unit_test_setup(a_kernel_fails_later, reset),
+      cmocka_unit_test_setup(nothing_runs_on_a_device_that_was_lost, reset),
       cmocka_unit_test_setup(an_illegal_address_may_be_an_error, reset),
       cmocka_unit_test_setup(there_may_be_no_device_and_no_driver, reset),
       cmocka_unit_test_setup(leaks_and_calls_are_told, reset),

@@ -1,5 +1,7 @@
 /* test_kernels.cu - right kernels give the values of plain loops, in every order of threads: barriers, votes, shuffles,
 ** static and dynamic shared memory, atomics, three dimensions, asynchronous copies. */
+#include <algorithm>
+
 #include "cuda_emulation/test.h"
 
 static const char *const orders[] = {"fwd", "rev", "1", "2"};
@@ -215,6 +217,44 @@ static void every_thread_of_a_grid_runs_once (void **) {
   });
 }
 
+__global__ void note (int *list) { /* list[0] counts: the blocks and threads in the order in which they run */
+  list[1 + list[0]] = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  list[0]++;
+}
+
+static std::vector<int> order_of (const char *order, int blocks, int threads) {
+  assert_true(emu_set("ORDER", order));
+  int *list = on_device(std::vector<int>(1 + blocks * threads, 0));
+  GB_LAUNCH(note, blocks, threads, 0, 0, list);
+  std::vector<int> got = from_device(list, 1 + blocks * threads);
+  assert_done(cudaFree(list));
+  assert_int_equal(got[0], blocks * threads);
+  got.erase(got.begin());
+  return got;
+}
+
+static void orders_are_what_they_say (void **) {
+  for (int blocks : {1, 2, 7, 12, 30}) {
+    const int n = blocks * 5;
+    std::vector<int> forward(n), backward(n);
+    for (int i = 0; i < n; i++) forward[i] = i, backward[i] = n - 1 - i;
+    assert_true(order_of("fwd", blocks, 5) == forward);
+    assert_true(order_of("rev", blocks, 5) == backward);
+    const std::vector<int> any = order_of("3", blocks, 5);
+    assert_true(any != forward && any != backward && any != order_of("4", blocks, 5));
+    std::vector<int> sorted = any;
+    std::sort(sorted.begin(), sorted.end());
+    assert_true(sorted == forward);
+    bool blocks_move = false, threads_move = false;
+    for (int i = 0; i < n; i += 5) {
+      blocks_move = blocks_move || any[i] / 5 != i / 5;
+      for (int k = 1; k < 5; k++) threads_move = threads_move || any[i + k] < any[i + k - 1];
+    }
+    assert_true(threads_move && (blocks_move || blocks < 7));
+  }
+  assert_true(emu_set("ORDER", nullptr));
+}
+
 static void copies_arrive_when_they_are_waited_for (void **) {
   each_order([] {
     std::vector<float> x(128), y(128);
@@ -270,6 +310,7 @@ int main (void) {
       cmocka_unit_test(lanes_tell_each_other),
       cmocka_unit_test(votes_count_the_block),
       cmocka_unit_test(every_thread_of_a_grid_runs_once),
+      cmocka_unit_test(orders_are_what_they_say),
       cmocka_unit_test(copies_arrive_when_they_are_waited_for),
       cmocka_unit_test(kernels_run_by_their_address),
       cmocka_unit_test(wrong_launches_are_refused),

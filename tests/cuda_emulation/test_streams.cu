@@ -99,6 +99,28 @@ static void independent_streams_run_in_many_orders (void **) {
   assert_true(emu_set("SCHEDULE", nullptr));
 }
 
+static void a_wait_may_run_what_it_does_not_need (void **) {
+  int ran = 0, *pinned;
+  assert_done(cudaMallocHost(&pinned, 4));
+  for (int seed = 1; seed <= 20; seed++) {
+    assert_true(emu_set("SCHEDULE", std::to_string(seed).c_str()));
+    cudaStream_t a = new_stream(), b = new_stream();
+    int *list = new_list();
+    *pinned = 0;
+    GB_LAUNCH(set_to, 1, 1, 0, a, 1, pinned);
+    for (int i = 0; i < 3; i++) GB_LAUNCH(append, 1, 1, 0, b, i, list);
+    assert_done(cudaStreamSynchronize(b));
+    ran += *pinned;
+    finished_list(list, 3);
+    assert_int_equal(*pinned, 1);
+    assert_done(cudaStreamDestroy(a));
+    assert_done(cudaStreamDestroy(b));
+  }
+  assert_true(ran > 0 && ran < 20);
+  assert_done(cudaFreeHost(pinned));
+  assert_true(emu_set("SCHEDULE", nullptr));
+}
+
 static void lazy_work_waits_until_it_is_waited_for (void **) {
   assert_true(emu_set("SCHEDULE", "lazy"));
   cudaStream_t a = new_stream(), b = new_stream();
@@ -205,6 +227,7 @@ int main (void) {
       cmocka_unit_test(events_order_streams),
       cmocka_unit_test(the_default_stream_waits_for_blocking_ones),
       cmocka_unit_test(independent_streams_run_in_many_orders),
+      cmocka_unit_test(a_wait_may_run_what_it_does_not_need),
       cmocka_unit_test(lazy_work_waits_until_it_is_waited_for),
       cmocka_unit_test(long_queues_are_bounded),
       cmocka_unit_test(host_functions_run_in_order_and_call_nothing),

@@ -78,6 +78,17 @@ __global__ void no_wait (const float *x, float *y) {
   __syncthreads();
   y[threadIdx.x] = s[threadIdx.x];
 }
+__global__ void wait_for_the_other (const float *x, float *y) {
+  __shared__ float s[2][32];
+  for (int i = 0; i < 2; i++) {
+    __pipeline_memcpy_async(&s[i][threadIdx.x], &x[threadIdx.x], 4);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(1); /* the first has arrived, the second not */
+  __syncthreads();
+  y[threadIdx.x] = s[0][threadIdx.x];
+  y[32 + threadIdx.x] = s[1][threadIdx.x];
+}
 __global__ void active (unsigned *out) { out[0] = __activemask(); }
 __global__ void set_to (int n, int v, int *out) {
   if ((int)threadIdx.x < n) out[threadIdx.x] = v;
@@ -207,9 +218,12 @@ static void a_race_depends_on_the_order (void **) {
 }
 
 static void a_copy_that_nobody_waits_for_is_not_there (void **) {
-  float *x = on_device(std::vector<float>(32, 1.0f)), *y = on_device(std::vector<float>(32, 0.0f));
+  float *x = on_device(std::vector<float>(32, 1.0f)), *y = on_device(std::vector<float>(64, 0.0f));
   GB_LAUNCH(no_wait, 1, 32, 0, 0, x, y);
   for (float v : from_device(y, 32)) assert_true(isnan(v));
+  GB_LAUNCH(wait_for_the_other, 1, 32, 0, 0, x, y);
+  const std::vector<float> got = from_device(y, 64);
+  for (int i = 0; i < 64; i++) assert_true(i < 32 ? got[i] == 1 : isnan(got[i]));
   assert_done(cudaFree(x));
   assert_done(cudaFree(y));
 }
