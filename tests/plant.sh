@@ -720,6 +720,74 @@ cuda/fold/encode.c
 cuda/fold/encode.c
 's/    to.plain = form_of_value(e, i->a) == form_of(e, i) \&\& form_of_value(e, i->b) == 0;/    to.plain = true;/'
 'CUDA: a profile takes a varying factor for a number'
+
+cuda/device/heap.c
+'s/h->span\[i\].bytes < h->span\[best\].bytes/h->span[i].bytes > h->span[best].bytes/'
+'memory of a GPU: the widest span gives a block'
+
+cuda/device/heap.c
+'s/reaches = next < h->nspans/reaches = next + 1 < h->nspans/'
+'memory of a GPU: a block does not join the last span'
+
+cuda/device/pages.c
+'s/if (gb_cuda_heap_is_free(h, p->mapping\[i\].at, p->mapping\[i\].bytes)) unmap/if (gb_cuda_heap_is_free(h, p->mapping[i].at, p->page)) unmap/'
+'memory of a GPU: pages of a block that lives are taken away'
+
+cuda/device/pages.c
+'s/const size_t end = up(at + bytes, p->page);/const size_t end = up(at + bytes - 1, p->page) - p->page * (bytes > 3 * p->page);/'
+'memory of a GPU: the last page of a long block has no memory'
+
+cuda/device/staging.c
+'s/^  GB_CUDA_TRY(cudaEventSynchronize(s->done\[\*slot\]));//'
+'copies to a GPU: a slot is filled before it has been read'
+
+cuda/device/staging.c
+'s/^    GB_CUDA_TRY(cudaEventSynchronize(gpu->staging.done\[slot\[(p - 1) % 2\]\]));//'
+'copies from a GPU: a slot is read before it has been filled'
+
+cuda/device/status.c
+'s/  case cudaErrorLaunchFailure://'
+'a failing kernel is not the loss of its GPU'
+
+cuda/device/status.c
+'s/if (e == cudaErrorMemoryAllocation)/if (false)/'
+'a GPU without room has another error'
+
+cuda/device/memory.c
+'s/^  gb_cuda_heap_give(&g->heap, at, bytes);$//'
+'memory of a GPU: the addresses of a block that found no pages stay taken'
+
+cuda/device/open.c
+'s/if (st != GB_OK) close_gpu(gpu);//'
+'a GPU that does not open keeps what it has taken'
+
+cuda/panel/sums.cu
+'s/for (size_t i = 0; i < rows; i++) s += product/for (size_t i = rows; i-- > 0;) s += product/'
+'a sum of a panel goes from the last row to the first'
+
+cuda/panel/sums.cu
+'s/t->out\[t->at % t->w\] += sums\[e\]/t->out[t->at % t->w] = sums[e] + t->out[t->at % t->w] * (1 + 0x1p-52)/'
+'sums of the blocks of a panel are rounded once more'
+
+cuda/panel/vector.cu
+'s/= j.f\[k\] \* \*y + j.g\[k\] \* \*x;/= fma(j.f[k], *y, j.g[k] * *x);/'
+'a product of a panel is fused'
+
+cuda/panel/low_rank.cu
+'s/double s = begins ? 0 : p.work\[e\];/double s = 0;/'
+'a projection forgets the rows before those that fit the room'
+
+cuda/panel/low_rank.cu
+'s/^    __syncthreads();$//'
+'a small triangle is solved without a barrier'
+
+cuda/panel/pivots.cu
+'s/if (at == e.pivot\[r\]) v = e.root\[r\], \*left = 0;/if (at == e.pivot[r]) v = e.root[r];/'
+'a pivot may be chosen again'
+
+cuda/panel/view.cuh
+'s/else v.row = (const size_t \*)gb_cuda_work_put(w, x.row + i0/else v.row = (const size_t *)gb_cuda_work_put(w, x.row/'
+'later rows of a long list are its first ones'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -734,6 +802,8 @@ suite_of () {                     # file, what is wrong
   esac
   case $1 in
     lualib/* | host/lua/*) targets=gibbous filter='^spec$' ;;
+    cuda/device/* | cuda/panel/*)
+      targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;
     *) targets=$(echo "$names" | sed 's/^/test_/') filter="^($(echo $names | tr ' ' '|'))\$" ;;
@@ -750,7 +820,7 @@ run_tests () {
 }
 red_tests () {
   [ "$filter" != fuzz ] || { sed -n 's/^-- \(seed [0-9]*\)$/fuzz \1/p' "$work/test.log" | head -1; return; }
-  sed -n 's/^.*Test *#[0-9]*: \([a-z0-9_]*\) .*\*\*\*.*/\1/p' "$work/test.log" | sort -u | paste -sd ' '
+  sed -n 's/^.*Test *#[0-9]*: \([a-z0-9_/]*\) .*\*\*\*.*/\1/p' "$work/test.log" | sort -u | paste -sd ' '
 }
 
 # Only what differs, so that what was planted before is compiled again and nothing else.

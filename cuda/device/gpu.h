@@ -15,7 +15,8 @@ typedef struct gb_cuda {
   int ordinal;     /* among the GPUs that the driver shows */
   gb_device *home; /* the CPU of the program */
   cudaStream_t stream;
-  char *room; /* GB_CUDA_ROOM bytes of its memory, for one piece of work at a time */
+  char *room; /* some of its memory, for one piece of work at a time */
+  size_t room_bytes;
   gb_cuda_staging staging;
   int capability; /* 90: 9.0 */
   int multiprocessors;

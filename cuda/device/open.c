@@ -107,6 +107,7 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
   void *room;
   GB_TRY(first_call(gpu, cudaMalloc(&room, GB_CUDA_ROOM), err));
   gpu->room = room;
+  gpu->room_bytes = GB_CUDA_ROOM;
   GB_TRY(gb_cuda_staging_open(&gpu->staging, &gpu->home->ledger, err));
   return probe(gpu, err);
 }

@@ -99,7 +99,7 @@ static size_t least (size_t a, size_t b) { return a < b ? a : b; }
 
 /* Rows whose sums of blocks, and lists, fit the room. */
 static size_t rows_at_once (const low_rank &p, const gb_panel &x) {
-  const size_t blocks = GB_CUDA_ROOM / 2 / ((p.rank + 1) * WIDTH * sizeof(double));
+  const size_t blocks = gb_cuda_room(x) / 4 / ((p.rank + 1) * WIDTH * sizeof(double));
   return least((blocks > 0 ? blocks : 1) * ROWS, gb_cuda_rows_at_once(x));
 }
 

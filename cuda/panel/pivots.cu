@@ -32,7 +32,7 @@ static void rank_turns (void *ud, const void *piece, size_t bytes) {
 }
 
 size_t gb_cuda_panel_first_turns (gb_panel left, gb_panel lot, size_t most, size_t *index, double *turn) {
-  const size_t some = GB_CUDA_ROOM / sizeof(double);
+  const size_t some = gb_cuda_room(left) / 2 / sizeof(double);
   const double *lots = (const double *)lot.at;
   ranking r = {0, most, 0, index, turn};
   for (size_t i0 = 0; most > 0 && i0 < left.n; i0 += some) {
@@ -117,7 +117,7 @@ static void add_left (void *ud, const void *piece, size_t bytes) {
 gb_status gb_cuda_panel_eliminate (const gb_elimination *of, double *left, gb_error *err) {
   gb_cuda *gpu = gb_cuda_of(of->lt.device);
   const size_t pieces = gb_cuda_groups(of->lt.r, LONG), rows = of->rows, rank = of->rank;
-  if (rank * rows * sizeof(double) > GB_CUDA_ROOM / 2)
+  if (rank * rows * sizeof(double) > gpu->room_bytes / 2)
     return gb_fail(err, GB_ENOMEM, "a partial factor of rank %zu is too large for one GPU", rank);
   gb_cuda_work w = gb_cuda_work_begin(of->lt.device);
   elimination e = {rank,

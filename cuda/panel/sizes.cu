@@ -61,7 +61,7 @@ enum { AT_ONCE = 256 }; /* columns whose maxima come to the host together */
 
 /* Largest entries and losses of up to AT_ONCE columns; false where the GPU gives none. */
 static bool maxima (gb_panel x, const int *exponent, bool f32, double *most, double *lost) {
-  const size_t room = GB_CUDA_ROOM / 4 / (2 * x.r * sizeof(double)) * ROWS;
+  const size_t room = gb_cuda_room(x) / 4 / (2 * x.r * sizeof(double)) * ROWS;
   size_t some = gb_cuda_rows_at_once(x);
   if (some > room) some = room;
   memset(most, 0, x.r * sizeof *most);

@@ -79,8 +79,8 @@ static size_t least (size_t a, size_t b) { return a < b ? a : b; }
 /* Rows of one launch, whole blocks of them: lists and, without memory for them, sums of blocks take room. */
 static size_t rows_at_once (const gb_panel &x, bool listed, bool in_room) {
   size_t rows = x.n;
-  if (listed) rows = least(rows, GB_CUDA_PANEL_ROWS);
-  if (in_room) rows = least(rows, GB_CUDA_ROOM / 4 / (x.r * sizeof(double)) * BLOCK);
+  if (listed) rows = least(rows, gb_cuda_listed_rows(x));
+  if (in_room) rows = least(rows, gb_cuda_room(x) / 4 / (x.r * sizeof(double)) * BLOCK);
   return rows;
 }
 

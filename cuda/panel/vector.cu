@@ -95,7 +95,7 @@ struct lists {
 static void run (job j, const gb_panel &a, const gb_panel &b, const gb_panel &c, lists of_host) {
   size_t some = gb_cuda_rows_at_once(a);
   if (a.n == 0 || a.r == 0) return;
-  if (b.row != NULL || c.row != NULL) some = GB_CUDA_PANEL_ROWS;
+  if (b.row != NULL || c.row != NULL) some = gb_cuda_listed_rows(a);
   for (size_t i0 = 0; i0 < a.n; i0 += some) {
     const size_t n = a.n - i0 < some ? a.n - i0 : some;
     gb_cuda_work w = gb_cuda_work_begin(a.device);
@@ -189,8 +189,8 @@ static __global__ void scatter (gb_cuda_view x, const double *dense) {
 
 /* Rows of a dense copy that takes half of the room at most; lists take the other. */
 static size_t dense_rows (const gb_panel &x) {
-  const size_t rows = GB_CUDA_ROOM / 2 / (x.r * sizeof(double)), some = gb_cuda_rows_at_once(x);
-  return rows < some ? rows : some;
+  const size_t rows = gb_cuda_room(x) / 2 / (x.r * sizeof(double)), some = gb_cuda_rows_at_once(x);
+  return rows == 0 ? 1 : rows < some ? rows : some;
 }
 
 /* A part of a panel as dense rows in the room. */

@@ -64,7 +64,7 @@ static inline void gb_cuda_work_launched (gb_cuda_work *w, const char *kernel) {
 static inline void *gb_cuda_work_take (gb_cuda_work *w, size_t bytes) {
   const size_t at = (w->used + 63) / 64 * 64;
   if (w->gpu == NULL) return NULL;
-  if (bytes > GB_CUDA_ROOM - at) {
+  if (at > w->gpu->room_bytes || bytes > w->gpu->room_bytes - at) {
     gb_cuda_work_check(w, cudaErrorInvalidValue, "room of panels");
     return NULL;
   }
@@ -96,11 +96,16 @@ static inline gb_cuda_view gb_cuda_work_view (gb_cuda_work *w, const gb_panel &x
   return v;
 }
 
-/* Rows whose lists fit the room, in whole blocks of sums. */
-#define GB_CUDA_PANEL_ROWS ((size_t)1 << 17)
+/* Bytes of the room that a part of some work may take: lists of rows take a quarter at most, other lists
+** little. */
+static inline size_t gb_cuda_room (const gb_panel &x) { return gb_cuda_of(x.device)->room_bytes; }
 
+/* Rows that are done at once, in whole blocks of sums: as many as there are where no list is needed. */
+static inline size_t gb_cuda_listed_rows (const gb_panel &x) {
+  return gb_cuda_room(x) / 4 / (4 * sizeof(size_t)) / GB_PANEL_BLOCK * GB_PANEL_BLOCK;
+}
 static inline size_t gb_cuda_rows_at_once (const gb_panel &x) {
-  return x.row == NULL ? (x.n > 0 ? x.n : 1) : GB_CUDA_PANEL_ROWS;
+  return x.row == NULL ? (x.n > 0 ? x.n : 1) : gb_cuda_listed_rows(x);
 }
 
 #endif

@@ -226,7 +226,7 @@ static void copy_once (copies *c, size_t at, size_t bytes, int way) {
   unsigned char *far = (unsigned char *)c->block.data + at;
   const size_t half = c->extent / 2;
   if (way == 0) {
-    for (size_t i = 0; i < bytes; i++) c->from[i] = (unsigned char)(draws + i * 7);
+    for (size_t i = 0; i < bytes; i++) c->from[i] = (unsigned char)(draws + i * 7 + i / 4093);
     memcpy(c->model + at, c->from, bytes);
     assert_int_equal(gb_memory_upload(&c->dev->memory, far, c->from, bytes, &err), GB_OK);
     memset(c->from, 0xDD, bytes); /* what was read may change at once */
@@ -261,6 +261,8 @@ static void run_copies (const char *schedule) {
   for (size_t e = 0; e < sizeof edges / sizeof *edges; e++)
     for (size_t at = 0; at < 9; at++)
       for (int way = 0; way < 4; way++) copy_once(&c, at * 1001, edges[e], way);
+  for (int way = 0, k = 0; k < 12; k++)
+    copy_once(&c, 9000u * (unsigned)k, 8000, way); /* more than there are slots */
   check_block(&c);
   for (size_t slots = 1; slots <= 2; slots++)
     for (size_t off = 0; off < 3; off += 2)

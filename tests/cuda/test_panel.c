@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "cuda/device/gpu.h"
 #include "cuda/panel/panel.h"
 #include "gpu_fixture.h"
 
@@ -87,6 +88,7 @@ static void check_close (const char *what, const twin *t, double tolerance) {
 
 /* -- panels */
 
+enum { LITTLE_ROOM = 1 << 16 }; /* work is done in parts then */
 enum { PANELS = 4, MOST_ROWS = 1100, MOST_COLUMNS = 40 };
 
 typedef struct scene {
@@ -170,6 +172,7 @@ static void run_scenes (void (*body)(scene *), bool listed) {
       const size_t r = turn == 0 ? 1 : turn == 1 ? 1 + draw(8) : 9 + draw(MOST_COLUMNS - 9);
       begin_scene(&s, heights[h], r, listed);
       if (turn == 1) spoil(&s.memory[0]);
+      gb_cuda_of(gpu)->room_bytes = turn == 2 ? LITTLE_ROOM : GB_CUDA_ROOM;
       body(&s);
       end_scene(&s);
     }
@@ -486,7 +489,7 @@ static void free_operator (low_rank_twin *o) {
 
 static void low_rank (scene *s) {
   if (s->n == 0) return;
-  low_rank_twin o = make_operator(s->n, 1 + draw(37));
+  low_rank_twin o = make_operator(s->n, s->n > 600 ? 70 + draw(20) : 1 + draw(37));
   for (int kind = 0; kind < 4; kind++) {
     const gb_low_rank p = side_of(&o, 0, kind % 2, kind / 2), q = side_of(&o, 1, kind % 2, kind / 2);
     const size_t first = draw(s->r);
@@ -579,6 +582,7 @@ static void test_pivots (void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
     for (int drawn = 0; drawn < 2; drawn++) {
+      gb_cuda_of(gpu)->room_bytes = i % 2 == 0 ? LITTLE_ROOM : GB_CUDA_ROOM;
       compare_turns(lengths[i], drawn);
       compare_elimination(lengths[i], 0, 1 + draw(GB_PIVOTS), drawn);
       compare_elimination(lengths[i], 0, GB_PIVOTS, drawn);
