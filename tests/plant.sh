@@ -698,8 +698,8 @@ cuda/fold/totals.cuh
 'CUDA: of equal elements the last one is remembered'
 
 cuda/fold/walk.cuh
-'s/      gb_absorb<A>(\*o, gb_cuda_words{mirrored, 1}, gb_cuda_words{own, 1});/      gb_absorb<A>(*o, gb_cuda_words{own, 1}, gb_cuda_words{mirrored, 1}); mirrored[0] = own[0];/'
-'CUDA: own rows come before mirrored ones'
+'s/      gb_absorb_parts<A>(p, \*o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});/      gb_absorb_parts<A>(p, *o, k, element, p->mirrors, p->parts, gb_cuda_words{mirrored, 1});/'
+'CUDA: own rows continue the sum of mirrored ones'
 
 cuda/fold/walk.cuh
 's/  for (size_t part = from; part < to; part++)/  for (size_t part = to; part-- > from;)/'
