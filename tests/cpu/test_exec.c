@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "support/cpu/products.h"
 
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 static gb_device devices[3]; /* of 1, 2 and 3 threads */
@@ -64,43 +65,6 @@ static void random_programs_agree_with_the_reference_and_with_themselves (void *
 
 /* -- kernel products */
 
-typedef struct product {
-  int lane, tile, feature, column, xl, xt, k;
-} product;
-
-/* k(x_i, x'_j) for n lanes and m rows of dimension d; one set of points if 'same'. */
-static product kernel_of (fx *x, gb_profile p, size_t n, size_t m, size_t d, size_t R, gb_dtype stored,
-                          bool same) {
-  product q;
-  q.lane = fx_axis(x, GB_AXIS_LANE, n);
-  q.tile = fx_axis(x, GB_AXIS_TILE, m);
-  q.feature = fx_axis(x, GB_AXIS_INNER, d);
-  q.column = fx_axis(x, GB_AXIS_INNER, R);
-  q.xl = fx_operand(x, stored, fx_bit(q.lane) | fx_bit(q.feature), true);
-  q.xt = fx_operand(x, stored, fx_bit(q.tile) | fx_bit(q.feature), true);
-  if (same) x->operand[q.xt].slot = x->operand[q.xl].slot;
-  int c = fx_bind(x, 0.8), alpha = p == GB_RQ ? fx_bind(x, 1.5) : -1;
-  q.k = fx_radial(x, p, 0, 0, fx_along(x, GB_INS_SQDIST, q.xl, q.xt, -1, q.feature), c, alpha);
-  return q;
-}
-
-/* The operand with LANE and TILE exchanged, over the same memory. */
-static int mirrored (fx *x, int o, const product *q) {
-  gb_operand *m = &x->operand[x->f.noperands];
-  *m = x->operand[o];
-  m->stride[q->lane] = x->operand[o].stride[q->tile];
-  m->stride[q->tile] = x->operand[o].stride[q->lane];
-  return x->f.noperands++;
-}
-
-static gb_out *contraction (fx *x, const product *q, int value, bool one, gb_axes reduced) {
-  gb_out *o =
-      fx_emit(x, value, GB_OUT_CONTRACT, GB_SUM, reduced, 0, x->f.compute, one ? -1 : q->column, true);
-  o->x = fx_operand(x, x->f.compute, fx_bit(q->tile) | (one ? 0 : fx_bit(q->column)), true);
-  if (x->f.symmetric) o->y = mirrored(x, o->x, q);
-  return o;
-}
-
 static void products_of_every_profile_and_dimension_agree (void **state) {
   static const size_t sizes[][2] = {{1, 1},     {64, 256}, {65, 257}, {513, 63},
                                     {200, 300}, {63, 0},   {0, 63},   {1030, 20}};
@@ -113,56 +77,30 @@ static void products_of_every_profile_and_dimension_agree (void **state) {
     size_t R = columns[fx_below(&x, 6)];
     gb_dtype stored = fx_below(&x, 3) ? x.f.compute : GB_BF16;
     product q =
-        kernel_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored, false);
+        product_of(&x, (gb_profile)(n % GB_NPROFILES), nm[0], nm[1], dims[fx_below(&x, 9)], R, stored, false);
     if (fx_below(&x, 4) == 0)
       fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.tile), 0, x.f.compute, -1, true);
-    else contraction(&x, &q, q.k, fx_below(&x, 2), fx_bit(q.tile));
+    else product_contraction(&x, &q, q.k, fx_below(&x, 2), fx_bit(q.tile));
     bool ok = agrees(&x);
     fx_free(&x);
     assert_true(ok);
   }
 }
 
-/* Row sums, contractions, differences and totals of one symmetric value. */
-static void add_symmetric_output (fx *x, const product *q, int value, gb_axes loops) {
-  gb_out *o;
-  gb_axes both = fx_bit(q->lane) | fx_bit(q->tile);
-  switch (fx_below(x, 6)) {
-    case 0: fx_emit(x, value, GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), loops, x->f.compute, -1, true); break;
-    case 1: fx_emit(x, value, GB_OUT_REDUCE, GB_SUM, both, loops, x->f.compute, -1, true); break;
-    case 2:
-      o = fx_emit(x, value, GB_OUT_DIFF, GB_SUM, fx_bit(q->tile), loops, x->f.compute, q->feature, true);
-      o->x = q->xl;
-      o->y = q->xt;
-      if (fx_below(x, 2)) o->x = q->xt, o->y = q->xl;
-      break;
-    case 3: contraction(x, q, value, true, both); break;
-    case 4: contraction(x, q, value, true, fx_bit(q->tile)); break;
-    default: contraction(x, q, value, false, fx_bit(q->tile));
-  }
-  if (loops && x->f.nouts && x->out[x->f.nouts - 1].kind == GB_OUT_CONTRACT)
-    x->f.nouts--, x->f.nins--, x->nslots--;
+static size_t lanes_of (const fx *x) {
+  for (int a = 0; a < x->f.naxes; a++)
+    if (x->f.axis[a].role == GB_AXIS_LANE) return x->f.axis[a].extent;
+  return 1;
 }
 
 static void symmetric_folds_agree_and_visit_half (void **state) {
-  static const size_t sizes[] = {1, 2, 63, 64, 65, 128, 200, 255, 256, 257, 320, 513, 600};
   (void)state;
   for (int n = 0; n < 80; n++) {
     fx x;
-    fx_init(&x, n % 3 ? GB_F32 : GB_F64, (uint64_t)n + 1000);
-    size_t m = sizes[fx_below(&x, 13)], outer = 1;
-    x.f.symmetric = true;
-    int batch = fx_below(&x, 3) == 0 ? fx_axis(&x, GB_AXIS_OUTER, outer = (size_t)fx_below(&x, 3) + 1) : -1;
-    product q = kernel_of(&x, (gb_profile)(n % GB_NPROFILES), m, m, (size_t)fx_below(&x, 10) + 1,
-                          (size_t)fx_below(&x, 9) + 1, x.f.compute, true);
-    int value = fx_below(&x, 2) ? q.k : fx_map(&x, GB_OP_TANH, q.k, -1, -1);
-    if (batch >= 0)
-      value = fx_map(&x, GB_OP_MUL, value, fx_load(&x, fx_operand(&x, x.f.compute, fx_bit(batch), true)), -1);
-    for (int k = fx_below(&x, 3); k >= 0; k--) add_symmetric_output(&x, &q, value, 0);
-    if (batch >= 0 && fx_below(&x, 2))
-      for (int o = 0; o < x.f.nouts; o++) x.out[o].reduced |= fx_bit(batch), x.out[o].stride[batch] = 0;
     gb_fold_stats stats;
-    bool ok = agrees(&x) && fx_run(&x, dev, 3, &stats) == GB_OK;
+    const size_t pairs = symmetric_program(&x, n), m = lanes_of(&x);
+    const size_t outer = pairs / (m * m);
+    const bool ok = agrees(&x) && fx_run(&x, dev, 3, &stats) == GB_OK;
     fx_free(&x);
     assert_true(ok);
     assert_true(stats.pairs <= outer * (m * m + 64 * m) / 2 && stats.pairs >= outer * (m * m + m) / 2);
@@ -176,9 +114,9 @@ static void templates_are_named_and_pairs_are_counted (void **state) {
     fx x;
     gb_fold_stats stats;
     fx_init(&x, GB_F32, 5);
-    product q = kernel_of(&x, GB_RBF, 300, n == 1 ? 300 : 200, 3, 4, GB_F32, n == 1);
+    product q = product_of(&x, GB_RBF, 300, n == 1 ? 300 : 200, 3, 4, GB_F32, n == 1);
     x.f.symmetric = n == 1;
-    contraction(&x, &q, n == 3 ? fx_map(&x, GB_OP_TANH, q.k, -1, -1) : q.k, n < 2, fx_bit(q.tile));
+    product_contraction(&x, &q, n == 3 ? fx_map(&x, GB_OP_TANH, q.k, -1, -1) : q.k, n < 2, fx_bit(q.tile));
     gb_cpu_fold_no_templates = n == 3;
     assert_int_equal(fx_run(&x, dev, 1, &stats), GB_OK);
     gb_cpu_fold_no_templates = false;
@@ -195,13 +133,13 @@ static void a_column_does_not_depend_on_its_neighbours (void **state) {
     const size_t n = 333, R = 17, r = 11;
     fx_init(&many, GB_F32, 77);
     many.f.symmetric = sym;
-    product q = kernel_of(&many, GB_M32, n, n, 3, R, GB_F32, true);
-    gb_out *o = contraction(&many, &q, q.k, false, fx_bit(q.tile));
+    product q = product_of(&many, GB_M32, n, n, 3, R, GB_F32, true);
+    gb_out *o = product_contraction(&many, &q, q.k, false, fx_bit(q.tile));
     assert_int_equal(fx_run(&many, dev, 1, NULL), GB_OK);
     fx_init(&one, GB_F32, 77);
     one.f.symmetric = sym;
-    product p = kernel_of(&one, GB_M32, n, n, 3, R, GB_F32, true);
-    gb_out *s = contraction(&one, &p, p.k, true, fx_bit(p.tile));
+    product p = product_of(&one, GB_M32, n, n, 3, R, GB_F32, true);
+    gb_out *s = product_contraction(&one, &p, p.k, true, fx_bit(p.tile));
     for (size_t j = 0; j < n; j++) ((float *)one.in[s->x])[j] = ((float *)many.in[o->x])[j * R + r];
     assert_int_equal(fx_run(&one, dev, 1, NULL), GB_OK);
     const float *a = many.got[0], *b = one.got[0];
@@ -311,7 +249,7 @@ static void a_nan_poisons_its_own_row_or_column_only (void **state) {
     const size_t rows = 130, cols = 300, bad = n / 2 == 0 ? 0 : n / 2 == 1 ? 64 : 129;
     fx x;
     fx_init(&x, GB_F32, (uint64_t)n);
-    product q = kernel_of(&x, GB_RBF, rows, cols, 3, 1, GB_F32, false);
+    product q = product_of(&x, GB_RBF, rows, cols, 3, 1, GB_F32, false);
     fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.tile), 0, GB_F32, -1, true);
     fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.lane), 0, GB_F32, -1, true);
     fx_emit(&x, q.k, GB_OUT_REDUCE, GB_MAXIMUM, fx_bit(q.tile), 0, GB_F32, -1, true);
@@ -380,10 +318,10 @@ static void an_interrupt_ends_a_long_fold (void **state) {
   for (int n = 0; n < 4; n++) {
     fx x;
     fx_init(&x, GB_F64, 1);
-    product q = kernel_of(&x, GB_M52, 20000, 20000, 200, 3, GB_F64, true);
+    product q = product_of(&x, GB_M52, 20000, 20000, 200, 3, GB_F64, true);
     x.f.symmetric = n > 1;
     if (n == 1) fx_emit(&x, q.k, GB_OUT_REDUCE, GB_SUM, fx_bit(q.lane), 0, GB_F64, -1, true);
-    contraction(&x, &q, q.k, n % 2 == 0, fx_bit(q.tile));
+    product_contraction(&x, &q, q.k, n % 2 == 0, fx_bit(q.tile));
     pthread_t id;
     assert_int_equal(pthread_create(&id, NULL, raise_soon, NULL), 0);
     double start = gb_clock();
