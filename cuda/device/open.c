@@ -2,9 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda/dense/libraries.h"
+#include "cuda/dense/opaque.h"
 #include "cuda/device/gpu.h"
 #include "cuda/device/memory.h"
-#include "cuda/device/opaque.h"
 #include "cuda/device/probe.h"
 #include "cuda/fold/fold.h"
 #include "cuda/panel/panel.h"
@@ -114,6 +115,7 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
 
 static void close_gpu (gb_cuda *gpu) {
   cudaSetDevice(gpu->ordinal);
+  gb_cuda_libraries_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
   if (gpu->stream != NULL) cudaStreamDestroy(gpu->stream);
@@ -155,6 +157,7 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .set_threads = set_threads,
                                        .close = close_device,
                                        .schedule = gb_cuda_fold_schedule,
+                                       .block = GB_CUDA_BLOCK,
                                        .compile = gb_cuda_fold_compile,
                                        .release = gb_cuda_fold_release,
                                        .kernel_scratch = gb_cuda_fold_scratch,

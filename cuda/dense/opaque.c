@@ -1,0 +1,117 @@
+/* opaque.c - which opaque ops a GPU runs, and why the others stay on the CPU. A new opaque op needs a row
+** here. */
+#include "cuda/dense/opaque.h"
+
+#include "base/plain.h"
+#include "cuda/dense/call.h"
+#include "cuda/fold/fold.h"
+
+/* Either 'run' or 'home', the reason for the CPU. */
+static const struct {
+  gb_cuda_opaque_fn *run;
+  gb_cuda_scratch_fn *scratch; /* NULL: it needs none */
+  const char *home;
+} table[GB_NOPS] = {
+    [GB_OP_CAST] = {.run = gb_cuda_cast},
+    [GB_OP_CAT] = {.run = gb_cuda_cat},
+    [GB_OP_MOVE] = {.home = "copies between devices are the plan's"},
+    [GB_OP_CUMSUM] = {.run = gb_cuda_cumsum},
+    [GB_OP_SORT] = {.home = "sorting is done on the CPU in this version"},
+    [GB_OP_TOPK] = {.home = "sorting is done on the CPU in this version"},
+    [GB_OP_INDEX] = {.run = gb_cuda_index},
+    [GB_OP_PUT] = {.run = gb_cuda_put},
+    [GB_OP_INDEX_ADD] = {.run = gb_cuda_index_add},
+    [GB_OP_SOBOL] = {.home = "Sobol points are made on the CPU in this version"},
+    [GB_OP_RANDPERM] = {.home = "permutations are made on the CPU in this version"},
+    [GB_OP_GEMM] = {.run = gb_cuda_gemm},
+    [GB_OP_CHOLESKY] = {.run = gb_cuda_cholesky, .scratch = gb_cuda_cholesky_scratch},
+    [GB_OP_TRISOLVE] = {.run = gb_cuda_trisolve},
+    [GB_OP_CHOL_INVERSE] = {.run = gb_cuda_chol_inverse, .scratch = gb_cuda_chol_inverse_scratch},
+    [GB_OP_LOGDET] = {.run = gb_cuda_logdet},
+    [GB_OP_INV_QUAD] = {.run = gb_cuda_inv_quad, .scratch = gb_cuda_inv_quad_scratch},
+    [GB_OP_SOLVE_CHOL] = {.run = gb_cuda_solve_chol},
+    [GB_OP_QR] = {.run = gb_cuda_qr, .scratch = gb_cuda_qr_scratch},
+    [GB_OP_EIGH] = {.run = gb_cuda_eigh, .scratch = gb_cuda_eigh_scratch},
+    [GB_OP_SVD] = {.run = gb_cuda_svd, .scratch = gb_cuda_svd_scratch},
+    [GB_OP_LU_SOLVE] = {.run = gb_cuda_lu_solve, .scratch = gb_cuda_lu_solve_scratch},
+    [GB_OP_LU_LOGDET] = {.run = gb_cuda_lu_logdet, .scratch = gb_cuda_lu_logdet_scratch},
+    [GB_OP_CALL] = {.home = "registered functions run on the CPU"},
+};
+
+/* -- what runs */
+
+/* Libraries count rows and columns by 32-bit integers. */
+static bool is_small (const gb_shape *s) {
+  for (int i = 0; i < s->ndim; i++)
+    if (s->dim[i] > INT32_MAX) return false;
+  return true;
+}
+
+static const char *dense_lack (const gb_device *dev, const gb_opaque *o) {
+  gb_cuda_libraries *l;
+  if (o->in_dtype[0] != GB_F64 && o->in_dtype[0] != GB_F32) return "its libraries know f64 and f32 alone";
+  if (o->packed || o->packed_inverse) return "packed triangles stay on the CPU in this version";
+  if (o->grown) return "factors that grow stay on the CPU in this version";
+  if (!is_small(&o->in_shape[0]) || (o->nin > 1 && !is_small(&o->in_shape[1])))
+    return "its libraries count up to 2^31 rows and columns";
+  if (gb_cuda_libraries_use(gb_cuda_of(dev), &l, NULL) == GB_OK) return NULL;
+  l = gb_cuda_of(dev)->libraries;
+  return l != NULL && l->why.text[0] != '\0' ? l->why.text : "its libraries cannot be used";
+}
+
+bool gb_cuda_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
+  if (f != NULL) return gb_cuda_fold_supports(dev, f, lack);
+  if (table[o->op].run == NULL)
+    lack->why = table[o->op].home != NULL ? table[o->op].home : "it is no opaque op";
+  else if (gb_op_has(o->op, GB_TRAIT_DENSE)) lack->why = dense_lack(dev, o);
+  return lack->why == NULL;
+}
+
+/* -- a run */
+
+size_t gb_cuda_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
+  gb_cuda_scratch_fn *scratch = table[o->op].scratch;
+  return scratch == NULL ? 0 : scratch(dev, o);
+}
+
+static gb_status clear_found (gb_cuda *gpu, gb_cuda_found *found, gb_error *err) {
+  GB_CUDA_TRY(cudaMemsetAsync(found, 0, sizeof *found, gpu->stream));
+  GB_CUDA_TRY(cudaMemsetAsync(found->first, 0xff, sizeof found->first, gpu->stream));
+  return GB_OK;
+}
+
+gb_status gb_cuda_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                          void *scratch, gb_error *err) {
+  gb_lack lack = {.why = NULL, .ins = -1};
+  gb_cuda *gpu = gb_cuda_of(dev);
+  GB_TRY(gb_cuda_enter(gpu, err));
+  if (!gb_cuda_supports(dev, NULL, o, &lack))
+    return gb_fail(err, GB_EDEVICE, "%s does not run on device %s: %s", gb_ops[o->op].name, dev->name,
+                   lack.why);
+  const gb_cuda_call c = {dev, gpu, gpu->libraries, o, in, out, scratch, (gb_cuda_found *)(void *)gpu->room,
+                          err};
+  GB_TRY(clear_found(gpu, c.found, err));
+  return table[o->op].run(&c);
+}
+
+/* -- what was found */
+
+gb_status gb_cuda_read_found (const gb_cuda_call *c, gb_cuda_found *out) {
+  return gb_cuda_download(c->gpu, out, c->found, sizeof *out, c->err);
+}
+
+gb_status gb_cuda_not_finite (const gb_cuda_call *c, const void *a, size_t m, uint64_t at) {
+  const bool f32 = gb_cuda_is_f32(c);
+  const size_t size = f32 ? sizeof(float) : sizeof(double);
+  double wide;
+  float narrow;
+  GB_TRY(gb_cuda_download(c->gpu, f32 ? (void *)&narrow : (void *)&wide, (const char *)a + at * size, size,
+                          c->err));
+  return gb_fail(c->err, GB_ENAN, "expected finite entries, got %g in row %zu, column %zu",
+                 gb_plain(f32 ? (double)narrow : wide), (size_t)at / m + 1, (size_t)at % m + 1);
+}
+
+gb_status gb_cuda_overflows (const gb_cuda_call *c, const char *what) {
+  return gb_fail(c->err, GB_ENAN, "%s overflows %s: scale the inputs", what,
+                 gb_dtype_name(c->o->in_dtype[0]));
+}

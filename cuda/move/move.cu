@@ -1,0 +1,138 @@
+/* move.cu - joining, taking, replacing and converting elements. */
+#include "cuda/dense/launch.cuh"
+#include "cuda/move/element.cuh"
+
+extern "C" {
+#include "cuda/move/kernels.h"
+}
+
+template <class T>
+static __global__ void copy_runs (const T *from, T *to, size_t rows, size_t run, size_t stride) {
+  GB_CUDA_EACH(e, rows * run) to[e / run * stride + e % run] = from[e];
+}
+
+template <class T>
+static cudaError_t copy_as (const void *from, void *to, size_t rows, size_t bytes, size_t stride,
+                            cudaStream_t s) {
+  const size_t run = bytes / sizeof(T);
+  GB_CUDA_OVER((copy_runs<T>), rows * run, s, (const T *)from, (T *)to, rows, run, stride / sizeof(T));
+  return cudaGetLastError();
+}
+
+extern "C" cudaError_t gb_cuda_copy_runs (const void *from, void *to, size_t rows, size_t bytes,
+                                          size_t stride, cudaStream_t s) {
+  const size_t all = bytes | stride | (uintptr_t)from | (uintptr_t)to;
+  if (all % 8 == 0) return copy_as<uint64_t>(from, to, rows, bytes, stride, s);
+  if (all % 4 == 0) return copy_as<uint32_t>(from, to, rows, bytes, stride, s);
+  if (all % 2 == 0) return copy_as<uint16_t>(from, to, rows, bytes, stride, s);
+  return copy_as<uint8_t>(from, to, rows, bytes, stride, s);
+}
+
+/* From i64 to f32 not through f64, which would round twice. */
+static __global__ void convert (int from, int to, size_t count, const void *src, void *dst) {
+  GB_CUDA_EACH(i, count) {
+    if (from == GB_I64 && to == GB_F32) ((float *)dst)[i] = (float)((const int64_t *)src)[i];
+    else gb_cuda_set_element(dst, i, to, gb_cuda_element(src, i, from));
+  }
+}
+
+extern "C" cudaError_t gb_cuda_convert (int from, int to, size_t count, const void *src, void *dst,
+                                        cudaStream_t s) {
+  GB_CUDA_OVER(convert, count, s, from, to, count, src, dst);
+  return cudaGetLastError();
+}
+
+/* -- positions */
+
+static GB_DEVICE bool is_inside (int64_t position, size_t n) {
+  return position >= 1 && (uint64_t)position <= n;
+}
+
+static __global__ void check_positions (const int64_t *position, size_t count, size_t n,
+                                        gb_cuda_found *found) {
+  GB_CUDA_EACH(i, count)
+  if (!is_inside(position[i], n)) gb_cuda_note_first(found, GB_CUDA_PIVOT, i);
+}
+
+extern "C" cudaError_t gb_cuda_check_positions (const int64_t *position, size_t count, size_t n,
+                                                gb_cuda_found *found, cudaStream_t s) {
+  GB_CUDA_OVER(check_positions, count, s, position, count, n, found);
+  return cudaGetLastError();
+}
+
+template <class T> static __global__ void take (GB_PARAMETER gb_cuda_slabs x, const T *from, T *to) {
+  GB_CUDA_EACH(e, x.outer * x.count * x.inner) {
+    const size_t column = e % x.inner, row = e / x.inner, outer = row / x.count;
+    const int64_t p = x.position[row % x.count];
+    if (is_inside(p, x.n)) to[e] = from[(outer * x.n + (size_t)p - 1) * x.inner + column];
+  }
+}
+
+extern "C" cudaError_t gb_cuda_take (const gb_cuda_slabs *x, const void *from, void *to, cudaStream_t s) {
+  const size_t count = x->outer * x->count * x->inner;
+  switch (x->size) {
+    case 8: GB_CUDA_OVER((take<uint64_t>), count, s, *x, (const uint64_t *)from, (uint64_t *)to); break;
+    case 4: GB_CUDA_OVER((take<uint32_t>), count, s, *x, (const uint32_t *)from, (uint32_t *)to); break;
+    case 2: GB_CUDA_OVER((take<uint16_t>), count, s, *x, (const uint16_t *)from, (uint16_t *)to); break;
+    default: GB_CUDA_OVER((take<uint8_t>), count, s, *x, (const uint8_t *)from, (uint8_t *)to);
+  }
+  return cudaGetLastError();
+}
+
+/* What the types of 8 and 4 bytes share with the others. */
+template <class T> struct adding {
+  static GB_DEVICE T sum (T a, T b, int) { return a + b; }
+};
+template <> struct adding<uint16_t> {
+  static GB_DEVICE uint16_t sum (uint16_t a, uint16_t b, int dtype) {
+    if (dtype == GB_F16)
+      return half_f32_to_f16((float)((double)half_f16_to_f32(a) + (double)half_f16_to_f32(b)));
+    return half_f32_to_bf16((float)((double)half_bf16_to_f32(a) + (double)half_bf16_to_f32(b)));
+  }
+};
+template <> struct adding<uint8_t> { /* bool */
+  static GB_DEVICE uint8_t sum (uint8_t a, uint8_t b, int) { return a != 0 || b != 0; }
+};
+
+/* A thread an entry of the result, which meets all positions in ascending order; threads of a block fetch them
+** together. No atomics: the order of additions is that of the positions. */
+template <class T>
+static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, const T *y, bool adds, T *to) {
+  __shared__ int64_t some[GB_CUDA_THREADS];
+  const size_t all = x.outer * x.n * x.inner;
+  for (size_t first = (size_t)blockIdx.x * blockDim.x; first < all; first += (size_t)gridDim.x * blockDim.x) {
+    const size_t e = first + threadIdx.x, column = e % x.inner, row = e / x.inner % x.n,
+                 outer = e / x.inner / x.n;
+    T v = e < all ? from[e] : T();
+    for (size_t i0 = 0; i0 < x.count; i0 += GB_CUDA_THREADS) {
+      const size_t rest = x.count - i0, here = rest < GB_CUDA_THREADS ? rest : GB_CUDA_THREADS;
+      if (threadIdx.x < here) some[threadIdx.x] = x.position[i0 + threadIdx.x];
+      __syncthreads();
+      for (size_t i = 0; i < here && e < all; i++) {
+        if (some[i] != (int64_t)row + 1) continue;
+        const T w = y[(outer * x.count + i0 + i) * x.inner + column];
+        v = adds ? adding<T>::sum(v, w, x.dtype) : w;
+      }
+      __syncthreads();
+    }
+    if (e < all) to[e] = v;
+  }
+}
+
+template <class T>
+static void start_put (const gb_cuda_slabs *x, const void *from, const void *y, bool adds, void *to,
+                       cudaStream_t s) {
+  GB_CUDA_OVER((put_at<T>), x->outer * x->n * x->inner, s, *x, (const T *)from, (const T *)y, adds, (T *)to);
+}
+
+/* Copies know sizes alone; sums know types. */
+extern "C" cudaError_t gb_cuda_put_at (const gb_cuda_slabs *x, const void *from, const void *y, bool adds,
+                                       void *to, cudaStream_t s) {
+  if (adds && x->dtype == GB_F64) start_put<double>(x, from, y, adds, to, s);
+  else if (adds && x->dtype == GB_F32) start_put<float>(x, from, y, adds, to, s);
+  else if (x->size == 8) start_put<uint64_t>(x, from, y, adds, to, s);
+  else if (x->size == 4) start_put<uint32_t>(x, from, y, adds, to, s);
+  else if (x->size == 2) start_put<uint16_t>(x, from, y, adds, to, s);
+  else start_put<uint8_t>(x, from, y, adds, to, s);
+  return cudaGetLastError();
+}

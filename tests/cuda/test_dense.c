@@ -1,0 +1,544 @@
+/* Dense linear algebra on a GPU against the CPU: the same errors, results within n eps times their norm, and
+** the same bits where arithmetic is exact. */
+#include "dense_fixture.h"
+
+static const gb_dtype types[] = {GB_F64, GB_F32};
+
+static void *of_type (double *x, size_t n, gb_dtype t) {
+  void *y = converted(x, n, t);
+  free(x);
+  return y;
+}
+
+/* -- products. Of dyadic numbers of few bits all sums are exact. */
+
+typedef struct shapes {
+  gb_shape a, b, out;
+} shapes;
+
+static op_case product (gb_dtype t, const shapes *s, const void *a, const void *b) {
+  op_case c = op_new(GB_OP_GEMM);
+  op_in(&c, t, s->a, a);
+  op_in(&c, t, s->b, b);
+  op_out(&c, 0, t, s->out);
+  return c;
+}
+
+static void assert_exact_product (gb_dtype t, const shapes *s, size_t block) {
+  void *a = of_type(dyadic(gb_shape_numel(&s->a), 1), gb_shape_numel(&s->a), t);
+  void *b = of_type(dyadic(gb_shape_numel(&s->b), 2), gb_shape_numel(&s->b), t);
+  op_case c = product(t, s, a, b);
+  for (int i = 0; i < 3; i++) c.o.block[i] = block;
+  assert_same_bytes(&c, -1);
+  free(a), free(b);
+}
+
+static void dyadic_products_are_exact (void **state) {
+  static const size_t n[] = {0, 1, 3, 16, 17, 65, 130};
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < 7; i++)
+      for (int j = 0; j < 7; j++) {
+        const size_t k = n[(i + 2 * j) % 7];
+        const shapes s = {shape2(n[i], k), shape2(k, n[j]), shape2(n[i], n[j])};
+        assert_exact_product(types[t], &s, 0);
+        assert_exact_product(types[t], &s, 32);
+      }
+}
+
+static void batches_broadcast (void **state) {
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t n = 0; n < 300; n = n == 0 ? 1 : n * 6 + 1) {
+      const gb_shape four = gb_shape_of(4, (size_t[]){2, 1, n, 5}),
+                     out = gb_shape_of(4, (size_t[]){2, 3, n, 4});
+      const shapes s[] = {{shape3(4, n, 5), shape3(4, 5, 3), shape3(4, n, 3)},
+                          {shape3(1, n, 5), shape3(4, 5, 3), shape3(4, n, 3)},
+                          {shape3(4, n, 5), shape2(5, 3), shape3(4, n, 3)},
+                          {shape2(n, 5), shape3(3, 5, 300), shape3(3, n, 300)},
+                          {four, shape3(3, 5, 4), out}};
+      for (int i = 0; i < 5; i++) assert_exact_product(types[t], &s[i], 0);
+    }
+}
+
+/* Matrices with other elements between their rows and between them, and a result that is added to. */
+static void strides_and_sums_into_a_result (void **state) {
+  const size_t n = 5, k = 7, m = 6;
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t batch = 1; batch < 4; batch += 2)
+      for (int adds = 0; adds < 2; adds++) {
+        const size_t rows[3] = {k + 2, m + 1, m + 3};
+        const size_t matrices[3] = {n * rows[0] + 5, k * rows[1], n * rows[2] + 1};
+        const shapes s = {shape3(batch, n, k), shape3(batch, k, m), shape1(matrices[2] * batch)};
+        void *a = of_type(dyadic(matrices[0] * batch, 1), matrices[0] * batch, types[t]);
+        void *b = of_type(dyadic(matrices[1] * batch, 2), matrices[1] * batch, types[t]);
+        void *z = of_type(dyadic(matrices[2] * batch, 3), matrices[2] * batch, types[t]);
+        op_case c = product(types[t], &s, a, b);
+        c.o.out_shape[0] = shape3(batch, n, m);
+        if (adds) memcpy(c.out[0], z, c.bytes[0]);
+        c.o.continues = adds;
+        memcpy(c.o.row, rows, sizeof rows);
+        memcpy(c.o.matrix, matrices, sizeof matrices);
+        for (int i = 0; i < 2; i++) far_room[i] = matrices[i] * batch * gb_dtype_size(types[t]);
+        assert_same_bytes(&c, -1);
+        far_room[0] = far_room[1] = 0;
+        free(a), free(b), free(z);
+      }
+}
+
+/* Rows 64 .. of a product alone have the bits that they have in the whole one. */
+static void windows_do_not_change_bits (void **state) {
+  const size_t n = 100, k = 90, m = 50, first = 64;
+  (void)state;
+  for (int t = 0; t < 2; t++) {
+    const size_t size = gb_dtype_size(types[t]), bytes = (n - first) * m * size;
+    char *a = of_type(random_normal(n * k, 1), n * k, types[t]);
+    void *b = of_type(random_normal(k * m, 2), k * m, types[t]);
+    const shapes whole = {shape2(n, k), shape2(k, m), shape2(n, m)};
+    const shapes part = {shape2(n - first, k), shape2(k, m), shape2(n - first, m)};
+    op_case c = product(types[t], &whole, a, b), d = product(types[t], &part, a + first * k * size, b);
+    for (int i = 0; i < 3; i++) c.o.block[i] = d.o.block[i] = 32;
+    far_run all = run_both(&c, -1), some = run_both(&d, -1);
+    assert_both_run(&c, &all);
+    assert_both_run(&d, &some);
+    assert_memory_equal((char *)all.out[0] + first * m * size, some.out[0], bytes);
+    const double bound = 8 * (double)k * unit_of(types[t]);
+    assert_true(distance(c.out[0], all.out[0], n * m, types[t]) <= bound * 10);
+    end_both(&c, &all);
+    end_both(&d, &some);
+    free(a), free(b);
+  }
+}
+
+/* -- symmetric and triangular matrices */
+
+static const size_t orders[] = {0, 1, 2, 3, 17, 64, 131};
+#define NORDERS (sizeof orders / sizeof *orders)
+
+/* The shape of r right-hand sides, 0: a vector. */
+static gb_shape right (size_t n, size_t r) { return r == 0 ? shape1(n) : shape2(n, r); }
+static size_t columns (size_t r) { return r == 0 ? 1 : r; }
+
+static op_case with_matrix (gb_op op, gb_dtype t, gb_shape s, const void *a) {
+  op_case c = op_new(op);
+  op_in(&c, t, s, a);
+  return c;
+}
+
+/* Output i is within 'bound' of the CPU's. */
+static void assert_near (const op_case *c, const far_run *r, int i, double bound) {
+  const gb_dtype t = c->o.out_dtype[i];
+  const double d = distance(c->out[i], r->out[i], c->bytes[i] / gb_dtype_size(t), t);
+  if (!(d <= bound)) fail_msg("%s: output %d differs by %g, more than %g", gb_ops[c->o.op].name, i, d, bound);
+}
+
+static double bound_of (size_t n, gb_dtype t, double scale) {
+  return 30 * (double)(n + 1) * scale * unit_of(t);
+}
+
+/* A lower triangle of order n with diagonal entries above 'diagonal'. */
+static void *triangle (size_t n, double diagonal, gb_dtype t) {
+  double *x = random_normal(n * n, n + 5);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      x[i * n + j] = j > i ? 0 : j == i ? diagonal + fabs(x[i * n + j]) : x[i * n + j] / (double)(n + 1);
+  return of_type(x, n * n, t);
+}
+
+static void factors_are_near (void **state) {
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < NORDERS; e++)
+      for (int place = -1; place < 1; place++) {
+        const size_t n = orders[e];
+        double *a = spd_matrix(n, 100, 3);
+        for (size_t i = 0; i < n; i++)
+          for (size_t j = i + 1; j < n; j++) a[i * n + j] = NAN; /* not read */
+        void *x = of_type(a, n * n, types[t]);
+        op_case c = with_matrix(GB_OP_CHOLESKY, types[t], shape2(n, n), x);
+        c.o.attr.f[0] = 0.25;
+        op_out(&c, 0, types[t], shape2(n, n));
+        far_run r = run_both(&c, place);
+        assert_both_run(&c, &r);
+        assert_near(&c, &r, 0, bound_of(n, types[t], 5));
+        end_both(&c, &r);
+        free(x);
+      }
+}
+
+/* The factor of L L' with dyadic L of few bits is L. */
+static void a_dyadic_factor_is_exact (void **state) {
+  const size_t n = 6;
+  (void)state;
+  for (int t = 0; t < 2; t++) {
+    double l[36] = {0}, a[36] = {0};
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j <= i; j++) l[i * n + j] = i == j ? 2 : (double)((i * 3 + j) % 5) / 4 - 0.5;
+    subtract_product(a, l, false, l, true, n, n, n);
+    for (size_t i = 0; i < n * n; i++) a[i] = -a[i];
+    void *x = converted(a, n * n, types[t]);
+    op_case c = with_matrix(GB_OP_CHOLESKY, types[t], shape2(n, n), x);
+    op_out(&c, 0, types[t], shape2(n, n));
+    assert_same_bytes(&c, -1);
+    free(x);
+  }
+}
+
+static void failing_factors_say_the_same (void **state) {
+  const size_t n = 40;
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (int what = 0; what < 4; what++) {
+      double *a = spd_matrix(n, 10, 3);
+      if (what == 0) a[20 * n + 20] = -1;
+      if (what == 1) a[0] = 0, a[n] = 0;
+      if (what == 2) a[31 * n + 7] = NAN, a[35 * n] = INFINITY;
+      if (what == 3) a[39 * n + 39] = -INFINITY;
+      void *x = of_type(a, n * n, types[t]);
+      op_case c = with_matrix(GB_OP_CHOLESKY, types[t], shape2(n, n), x);
+      op_out(&c, 0, types[t], shape2(n, n));
+      const char *const words[] = {"minor of order 21 of 40", "minor of order 1 of 40",
+                                   "got nan in row 32, column 8", "got -inf in row 40, column 40"};
+      assert_same_failure(&c, what < 2 ? GB_ENOTPD : GB_ENAN, words[what]);
+      free(x);
+    }
+}
+
+static void triangular_systems_are_near (void **state) {
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < NORDERS; e++)
+      for (size_t r = 0; r < 9; r += 4)
+        for (int form = 0; form < 5; form++) {
+          const size_t n = orders[e];
+          void *l = triangle(n, 2, types[t]);
+          void *b = of_type(random_normal(n * columns(r), 9), n * columns(r), types[t]);
+          op_case c = with_matrix(form < 4 ? GB_OP_TRISOLVE : GB_OP_SOLVE_CHOL, types[t], shape2(n, n), l);
+          if (form < 4) c.o.attr.i[0] = form / 2, c.o.attr.i[1] = form % 2;
+          op_in(&c, types[t], right(n, r), b);
+          op_out(&c, 0, types[t], right(n, r));
+          far_run run = run_both(&c, r == 4 ? 1 : -1);
+          assert_both_run(&c, &run);
+          assert_near(&c, &run, 0, bound_of(n, types[t], 10));
+          end_both(&c, &run);
+          free(l), free(b);
+        }
+}
+
+/* With a diagonal of powers of 2 and dyadic entries nothing rounds. */
+static void dyadic_systems_are_exact (void **state) {
+  const size_t n = 12, r = 5;
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (int form = 0; form < 4; form++) {
+      double *l = dyadic(n * n, 4), *b = dyadic(n * r, 5);
+      for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+          l[i * n + j] = i == j ? 1 : (j > i) == (form / 2 == 1) && (i + j) % 4 == 1 ? l[i * n + j] : 0;
+      void *lt = of_type(l, n * n, types[t]), *bt = of_type(b, n * r, types[t]);
+      op_case c = with_matrix(GB_OP_TRISOLVE, types[t], shape2(n, n), lt);
+      c.o.attr.i[0] = form / 2, c.o.attr.i[1] = form % 2;
+      op_in(&c, types[t], shape2(n, r), bt);
+      op_out(&c, 0, types[t], shape2(n, r));
+      assert_same_bytes(&c, -1);
+      free(lt), free(bt);
+    }
+}
+
+static op_case system_with (gb_op op, gb_dtype t, size_t n, const void *a, const void *b) {
+  op_case c = with_matrix(op, t, shape2(n, n), a);
+  op_in(&c, t, shape1(n), b);
+  op_out(&c, 0, t, op == GB_OP_INV_QUAD ? shape1(1) : shape1(n));
+  return c;
+}
+
+static void failing_systems_say_the_same (void **state) {
+  double l[9] = {1, 0, 0, 2, 0, 0, 3, 1, 0}, r[9] = {1, 2, 3, 0, 1e-18, 1, 0, 0, 1};
+  double tiny[9] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[3] = {1e200, 1, 2};
+  (void)state;
+  op_case c = system_with(GB_OP_TRISOLVE, GB_F64, 3, l, b);
+  assert_same_failure(&c, GB_ENOTPD, "row 2 of 3 has 0 on the diagonal");
+  c = system_with(GB_OP_TRISOLVE, GB_F64, 3, r, b);
+  c.o.attr.i[0] = 1, c.o.attr.i[2] = 50;
+  assert_same_failure(&c, GB_ENOTPD, "rank 2, of 3 columns: column 2");
+  c = system_with(GB_OP_TRISOLVE, GB_F64, 3, tiny, b);
+  assert_same_failure(&c, GB_ENAN, "triangular_solve: the solution overflows f64");
+  c = system_with(GB_OP_SOLVE_CHOL, GB_F64, 3, tiny, b);
+  assert_same_failure(&c, GB_ENAN, "solve: the solution overflows f64");
+  c = system_with(GB_OP_INV_QUAD, GB_F64, 3, tiny, b);
+  assert_same_failure(&c, GB_ENAN, "inv_quad: b' A^-1 b overflows f64");
+}
+
+/* NaN in right-hand sides is no error: it passes through its column. */
+static void nan_passes_through_right_hand_sides (void **state) {
+  const gb_op ops[] = {GB_OP_TRISOLVE, GB_OP_SOLVE_CHOL, GB_OP_LU_SOLVE, GB_OP_INV_QUAD};
+  double l[9] = {1, 0, 0, 2, 1, 0, 3, 1, 1}, b[3] = {1, NAN, 2};
+  (void)state;
+  for (int k = 0; k < 4; k++) {
+    op_case c = system_with(ops[k], GB_F64, 3, l, b);
+    far_run run = run_both(&c, -1);
+    assert_both_run(&c, &run);
+    assert_true(isnan(((double *)run.out[0])[k == 3 ? 0 : 1]));
+    assert_true(isnan(((double *)c.out[0])[k == 3 ? 0 : 1]));
+    end_both(&c, &run);
+  }
+}
+
+static void inverses_quadratic_forms_and_determinants_are_near (void **state) {
+  const gb_op ops[] = {GB_OP_CHOL_INVERSE, GB_OP_LOGDET, GB_OP_INV_QUAD};
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < NORDERS; e++)
+      for (int k = 0; k < 3; k++) {
+        const size_t n = orders[e];
+        void *l = triangle(n, 1, types[t]), *b = of_type(random_normal(2 * n, 9), 2 * n, types[t]);
+        op_case c = with_matrix(ops[k], types[t], shape2(n, n), l);
+        if (k == 2) op_in(&c, types[t], shape2(n, 2), b);
+        op_out(&c, 0, types[t], k == 0 ? shape2(n, n) : gb_shape_of(0, NULL));
+        far_run run = run_both(&c, -1);
+        assert_both_run(&c, &run);
+        assert_near(&c, &run, 0, bound_of(n, types[t], k == 0 ? 10 : 5 + (double)n));
+        for (size_t i = 0; k == 0 && i < n; i++)
+          for (size_t j = 0; j < i; j++)
+            assert_true(gb_element_get(run.out[0], i * n + j, types[t]) ==
+                        gb_element_get(run.out[0], j * n + i, types[t]));
+        end_both(&c, &run);
+        free(l), free(b);
+      }
+}
+
+/* -- LU */
+
+static double *general (size_t n, uint64_t seed) {
+  double *a = random_normal(n * n, seed);
+  for (size_t i = 0; i < n; i++) a[i * n + (i * 7 + 3) % n] += 10; /* pivots leave the diagonal */
+  return a;
+}
+
+static void general_systems_are_near (void **state) {
+  const double sizes[] = {1, 1e-300, 1e300};
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < NORDERS; e++)
+      for (size_t r = 0; r < 9; r += 4)
+        for (int far = 0; far < (t == 0 ? 3 : 1); far++) {
+          const size_t n = orders[e];
+          double *a = general(n, 2), *b = random_normal(n * columns(r), 3);
+          for (size_t i = 0; i < n * n; i++) a[i] *= sizes[far];
+          for (size_t i = 0; i < n * columns(r); i++) b[i] *= sizes[far];
+          void *x = of_type(a, n * n, types[t]), *y = of_type(b, n * columns(r), types[t]);
+          op_case c = with_matrix(GB_OP_LU_SOLVE, types[t], shape2(n, n), x);
+          op_in(&c, types[t], right(n, r), y);
+          op_out(&c, 0, types[t], right(n, r));
+          far_run run = run_both(&c, -1);
+          assert_both_run(&c, &run);
+          assert_near(&c, &run, 0, bound_of(n, types[t], 20));
+          end_both(&c, &run);
+          c = with_matrix(GB_OP_LU_LOGDET, types[t], shape2(n, n), x);
+          op_out(&c, 0, types[t], gb_shape_of(0, NULL));
+          run = run_both(&c, -1);
+          assert_both_run(&c, &run);
+          assert_near(&c, &run, 0, bound_of(n, types[t], 5 + (double)n * (far > 0 ? 700 : 1)));
+          end_both(&c, &run);
+          free(x), free(y);
+        }
+}
+
+static void singular_systems_say_the_same (void **state) {
+  double a[9] = {1, 2, 3, 2, 4, 6, 1, 1, 1}, nan[9] = {1, 2, 3, 4, 5, NAN, 7, 8, 9}, b[3] = {1, 2, 3};
+  (void)state;
+  op_case c = system_with(GB_OP_LU_SOLVE, GB_F64, 3, a, b);
+  assert_same_failure(&c, GB_ENOTPD, "the matrix is singular: pivot ");
+  c = system_with(GB_OP_LU_SOLVE, GB_F64, 3, nan, b);
+  assert_same_failure(&c, GB_ENAN, "got nan in row 2, column 3");
+  c = with_matrix(GB_OP_LU_LOGDET, GB_F64, shape2(3, 3), nan);
+  op_out(&c, 0, GB_F64, gb_shape_of(0, NULL));
+  assert_same_failure(&c, GB_ENAN, "got nan in row 2, column 3");
+  c = with_matrix(GB_OP_LU_LOGDET, GB_F64, shape2(3, 3), a);
+  op_out(&c, 0, GB_F64, gb_shape_of(0, NULL));
+  assert_same_bytes(&c, -1); /* -inf */
+}
+
+/* -- QR, eigenvalues, singular values */
+
+static double *scaled_normal (size_t n, double by) {
+  double *a = random_normal(n, 21);
+  for (size_t i = 0; i < n; i++) a[i] *= by;
+  return a;
+}
+
+static void qr_is_near_with_the_same_signs (void **state) {
+  static const size_t n[] = {1, 3, 17, 40, 100, 5}, m[] = {1, 2, 17, 7, 65, 0};
+  const double sizes[] = {1, 1e-300, 1e300};
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (int e = 0; e < 6; e++)
+      for (int far = 0; far < (t == 0 ? 3 : 1); far++) {
+        void *x = of_type(scaled_normal(n[e] * m[e], sizes[far]), n[e] * m[e], types[t]);
+        op_case c = with_matrix(GB_OP_QR, types[t], shape2(n[e], m[e]), x);
+        op_out(&c, 0, types[t], shape2(n[e], m[e]));
+        op_out(&c, 1, types[t], shape2(m[e], m[e]));
+        far_run run = run_both(&c, -1);
+        assert_both_run(&c, &run);
+        assert_near(&c, &run, 0, bound_of(n[e], types[t], 10));
+        assert_near(&c, &run, 1, bound_of(n[e], types[t], 10 * sizes[far]));
+        end_both(&c, &run);
+        free(x);
+      }
+}
+
+/* |a - u diag(s) v'|, u (n, k), v (m, k). */
+static double residual (const void *a, const void *u, const void *s, const void *v, size_t n, size_t k,
+                        size_t m, gb_dtype t) {
+  double *c = widened(a, n * m, t), *us = widened(u, n * k, t), *w = widened(v, m * k, t);
+  for (size_t i = 0; i < n * k; i++) us[i] *= gb_element_get(s, i % k, t);
+  subtract_product(c, us, false, w, true, n, k, m);
+  const double r = norm1(c, n, m);
+  free(c), free(us), free(w);
+  return r;
+}
+
+/* |I - v' v|, v (n, k). */
+static double lost_orthogonality (const void *v, size_t n, size_t k, gb_dtype t) {
+  double *w = widened(v, n * k, t), *c = calloc(k * k + 1, sizeof *c);
+  for (size_t i = 0; i < k; i++) c[i * k + i] = 1;
+  subtract_product(c, w, true, w, false, k, n, k);
+  const double r = norm1(c, k, k);
+  free(w), free(c);
+  return r;
+}
+
+static void assert_largest_is_positive (const void *v, size_t n, size_t k, gb_dtype t) {
+  for (size_t j = 0; j < k; j++) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+      const double x = gb_element_get(v, i * k + j, t);
+      if (fabs(x) > fabs(most)) most = x;
+    }
+    assert_true(most > 0);
+  }
+}
+
+static void eigenvalues_are_near_and_vectors_are_theirs (void **state) {
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (size_t e = 0; e < NORDERS; e++) {
+      const size_t n = orders[e];
+      double *a = spd_matrix(n, 50, 8);
+      void *x = of_type(a, n * n, types[t]);
+      op_case c = with_matrix(GB_OP_EIGH, types[t], shape2(n, n), x);
+      op_out(&c, 0, types[t], shape1(n));
+      op_out(&c, 1, types[t], shape2(n, n));
+      far_run run = run_both(&c, -1);
+      assert_both_run(&c, &run);
+      assert_near(&c, &run, 0, bound_of(n, types[t], 1));
+      const double bound = bound_of(n, types[t], 5);
+      assert_true(residual(x, run.out[1], run.out[0], run.out[1], n, n, n, types[t]) <= bound);
+      assert_true(lost_orthogonality(run.out[1], n, n, types[t]) <= bound);
+      assert_largest_is_positive(run.out[1], n, n, types[t]);
+      end_both(&c, &run);
+      free(x);
+    }
+}
+
+static void singular_values_are_near_and_vectors_are_theirs (void **state) {
+  static const size_t n[] = {1, 4, 30, 17, 9, 0, 90}, m[] = {1, 9, 7, 17, 50, 3, 40};
+  (void)state;
+  for (int t = 0; t < 2; t++)
+    for (int e = 0; e < 7; e++) {
+      const size_t k = n[e] < m[e] ? n[e] : m[e];
+      void *x = of_type(random_normal(n[e] * m[e], 7), n[e] * m[e], types[t]);
+      op_case c = with_matrix(GB_OP_SVD, types[t], shape2(n[e], m[e]), x);
+      op_out(&c, 0, types[t], shape2(n[e], k));
+      op_out(&c, 1, types[t], shape1(k));
+      op_out(&c, 2, types[t], shape2(m[e], k));
+      far_run run = run_both(&c, -1);
+      assert_both_run(&c, &run);
+      const double bound = bound_of(n[e] + m[e], types[t], 30);
+      assert_near(&c, &run, 1, bound);
+      if (k > 0) {
+        assert_true(residual(x, run.out[0], run.out[1], run.out[2], n[e], k, m[e], types[t]) <= bound);
+        assert_true(lost_orthogonality(run.out[0], n[e], k, types[t]) <= bound);
+        assert_true(lost_orthogonality(run.out[2], m[e], k, types[t]) <= bound);
+        assert_largest_is_positive(run.out[n[e] > m[e] ? 0 : 2], n[e] > m[e] ? n[e] : m[e], k, types[t]);
+      }
+      end_both(&c, &run);
+      free(x);
+    }
+}
+
+static void spectral_ops_refuse_what_is_not_finite (void **state) {
+  const gb_op ops[] = {GB_OP_QR, GB_OP_EIGH, GB_OP_SVD};
+  double a[9] = {1, 0, 0, 2, INFINITY, 0, 3, 1, 1};
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    op_case c = with_matrix(ops[k], GB_F64, shape2(3, 3), a);
+    for (int i = 0; i < c.o.nout; i++)
+      op_out(&c, i, GB_F64, (k == 1 && i == 0) || (k == 2 && i == 1) ? shape1(3) : shape2(3, 3));
+    assert_same_failure(&c, GB_ENAN, "got inf in row 2, column 2");
+  }
+}
+
+/* -- what is asked and what is taken */
+
+/* Workspaces are asked once a shape; those of the host are on its account until the GPU closes. */
+static void workspaces_are_asked_once (void **state) {
+  const gb_op ops[] = {GB_OP_CHOLESKY, GB_OP_LU_LOGDET, GB_OP_EIGH, GB_OP_SVD, GB_OP_QR};
+  (void)state;
+  for (int k = 0; k < 5; k++) {
+    gb_opaque o = {.op = ops[k], .nin = 1, .nout = gb_ops[ops[k]].outputs};
+    o.in_shape[0] = shape2(57, 57);
+    const size_t bytes = gb_device_opaque_scratch(far_gpu, &o);
+    const long calls = emu_calls("*");
+    assert_true(bytes > 0);
+    assert_int_equal(gb_device_opaque_scratch(far_gpu, &o), bytes);
+    assert_true(emu_calls("*") - calls <= 1); /* the GPU becomes that of the thread */
+  }
+  assert_true(gpu_home()->ledger.books > 0);
+}
+
+static void packed_triangles_and_other_types_stay_home (void **state) {
+  gb_lack lack;
+  (void)state;
+  for (int k = 0; k < 4; k++) {
+    gb_opaque o = {.op = GB_OP_CHOLESKY, .nin = 1, .nout = 1, .in_shape = {shape2(4, 4)}};
+    o.packed = k == 0;
+    o.grown = k == 1;
+    if (k == 2) o.in_dtype[0] = GB_F16;
+    assert_int_equal(gb_device_supports(far_gpu, NULL, &o, &lack), k == 3);
+    if (k < 3) assert_non_null(strstr(lack.why, k == 0 ? "packed" : k == 1 ? "grow" : "f64 and f32"));
+  }
+}
+
+static void every_row_runs_or_stays_home_with_a_reason (void **state) {
+  (void)state;
+  assert_rows_are_covered(true, NULL, 0);
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(dyadic_products_are_exact),
+      cmocka_unit_test(batches_broadcast),
+      cmocka_unit_test(strides_and_sums_into_a_result),
+      cmocka_unit_test(windows_do_not_change_bits),
+      cmocka_unit_test(factors_are_near),
+      cmocka_unit_test(a_dyadic_factor_is_exact),
+      cmocka_unit_test(failing_factors_say_the_same),
+      cmocka_unit_test(triangular_systems_are_near),
+      cmocka_unit_test(dyadic_systems_are_exact),
+      cmocka_unit_test(failing_systems_say_the_same),
+      cmocka_unit_test(nan_passes_through_right_hand_sides),
+      cmocka_unit_test(inverses_quadratic_forms_and_determinants_are_near),
+      cmocka_unit_test(general_systems_are_near),
+      cmocka_unit_test(singular_systems_say_the_same),
+      cmocka_unit_test(qr_is_near_with_the_same_signs),
+      cmocka_unit_test(eigenvalues_are_near_and_vectors_are_theirs),
+      cmocka_unit_test(singular_values_are_near_and_vectors_are_theirs),
+      cmocka_unit_test(spectral_ops_refuse_what_is_not_finite),
+      cmocka_unit_test(workspaces_are_asked_once),
+      cmocka_unit_test(packed_triangles_and_other_types_stay_home),
+      cmocka_unit_test(every_row_runs_or_stays_home_with_a_reason),
+  };
+  return cmocka_run_group_tests(tests, start_far, stop_far);
+}
