@@ -22,6 +22,7 @@ gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err
   gb_device_init(dev, first->ops, first->ops->memory(first), limit);
   dev->pool = first->pool;
   dev->priv = first->priv;
+  dev->home = first->home;
   snprintf(dev->name, sizeof dev->name, "%.8s:%d", first->name, n);
   last->next = dev;
   return GB_OK;

@@ -114,7 +114,9 @@ gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_de
   memcpy(&open, &symbol, sizeof open);
   gb_error why = {.text = ""};
   const gb_status st = open(GB_DEVICE_ABI, home, asked.ordinal, limit, out, &why);
-  return st == GB_OK ? GB_OK : gb_fail(err, st, "the device '%s' does not open: %.1000s", name, why.text);
+  if (st != GB_OK) return gb_fail(err, st, "the device '%s' does not open: %.1000s", name, why.text);
+  (*out)->home = home;
+  return GB_OK;
 }
 
 gb_status gb_device_count (const char *kind, int *count, gb_error *err) {

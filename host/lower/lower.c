@@ -255,7 +255,7 @@ static gb_status write_steps (gb_lower_state *s, gb_lowered *low) {
     gb_draft *d = &s->draft[order[i]];
     gb_step *st = &low->step[low->nsteps++];
     rc = d->opaque != NULL ? write_opaque(s, d, st) : write_fold(s, d, st);
-    st->device = d->opaque != NULL ? d->opaque->device : d->root->node->device;
+    st->device = st->asked = d->opaque != NULL ? d->opaque->device : d->root->node->device;
   }
   free(order);
   return rc;

@@ -24,6 +24,8 @@ typedef struct gb_buf {
   ptrdiff_t stride[GB_MAXDIM];
   size_t bytes; /* of the contiguous form; leaves: 0 */
   bool staged;  /* made by a fold for folds alone, which can make it a window at a time (plan/place/nest.h) */
+  bool
+      elsewhere; /* on another device than its node's value, for which it never stands in (plan/structure/home.c) */
   const char *where, *name; /* provenance, interned */
   double recompute_s;       /* CACHE: seconds it took, set by execution */
 } gb_buf;
@@ -31,7 +33,12 @@ typedef struct gb_buf {
 typedef struct gb_step {
   bool is_fold;
   int device;   /* that runs it and holds its scratch and its results; of a MOVE the one that values go to */
-  gb_fold fold; /* is_fold; operand slots index 'in', out slots index 'out' */
+  int asked;    /* the device of its nodes; another one than 'device' where that one does not run it: */
+  gb_lack lack; /* why not */
+  bool
+      added; /* a MOVE for the sake of such a step (plan/structure/home.c); attr.i[1]: elements from the input's
+                ** first one to the first one that is copied */
+  gb_fold fold;       /* is_fold; operand slots index 'in', out slots index 'out' */
   gb_opaque opaque;   /* else */
   size_t call_source; /* opaque CALL: position of its node */
   int nin, nout, nconstants;
@@ -41,6 +48,9 @@ typedef struct gb_step {
   const char *full_where; /* its provenance */
   const char *what;       /* short text for reports: "fold rbf d=3 r=1: z", "cholesky" */
 } gb_step;
+
+/* It runs on the CPU, since the device of its nodes does not run it. */
+static inline bool gb_step_is_home (const gb_step *st) { return st->asked != st->device; }
 
 typedef struct gb_lowered {
   uint64_t structure; /* hash of the graph's structure */

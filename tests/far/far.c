@@ -220,13 +220,25 @@ static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
-/* GIBBOUS_FAR_LACKS names an op that the device refuses. */
+/* GIBBOUS_FAR_LACKS: ops that the device refuses, "sort,digamma"; "all": every opaque one, "dense": those of dense
+** linear algebra. */
+static bool lacks (gb_op op) {
+  const char *at = getenv("GIBBOUS_FAR_LACKS");
+  for (size_t n; at != NULL && *at != '\0'; at += n + (at[n] == ',')) {
+    const char *name = gb_ops[op].name;
+    n = strcspn(at, ",");
+    if (n == strlen(name) && memcmp(at, name, n) == 0) return true;
+    if (n == 3 && memcmp(at, "all", n) == 0 && gb_ops[op].kind == GB_KIND_OPAQUE) return true;
+    if (n == 5 && memcmp(at, "dense", n) == 0 && gb_op_has(op, GB_TRAIT_DENSE)) return true;
+  }
+  return false;
+}
+
 static bool supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
-  const char *name = getenv("GIBBOUS_FAR_LACKS");
-  bool lacks = name != NULL && o != NULL && strcmp(gb_ops[o->op].name, name) == 0;
-  for (int i = 0; name != NULL && f != NULL && !lacks && i < f->nins; i++)
-    if ((lacks = f->ins[i].kind == GB_INS_MAP && strcmp(gb_ops[f->ins[i].op].name, name) == 0)) lack->ins = i;
-  if (!lacks) return gb_device_supports(home_of(dev), f, o, lack);
+  bool refuses = o != NULL && lacks(o->op);
+  for (int i = 0; f != NULL && !refuses && i < f->nins; i++)
+    if ((refuses = f->ins[i].kind == GB_INS_MAP && lacks(f->ins[i].op))) lack->ins = i;
+  if (!refuses) return gb_device_supports(home_of(dev), f, o, lack);
   lack->why = "GIBBOUS_FAR_LACKS names it";
   return false;
 }

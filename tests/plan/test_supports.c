@@ -51,6 +51,7 @@ static void become_picky (gb_device *dev) {
   picky.why = REASON;
   picky.asked = 0;
   dev->ops = &picky.ops;
+  dev->home = NULL; /* nobody computes what it refuses */
 }
 
 static const row *row_of (gb_op op) {

@@ -59,10 +59,11 @@ static inline gb_value *gb_plan_value (const gb_plan *p, int b) {
   return &gb_plan_node(p, b)->out[p->prog->low->buf[b].output];
 }
 
-/* The buffer's node has its value, and by the same arithmetic. */
+/* The buffer's node has its value, where the buffer lies and by the same arithmetic. */
 static inline bool gb_plan_has_value (const gb_plan *p, int b) {
   const gb_value *v = gb_plan_value(p, b);
-  return p->prog->low->buf[b].cls != GB_BUF_LEAF && v->tensor.storage != NULL &&
+  const gb_buf *buf = &p->prog->low->buf[b];
+  return buf->cls != GB_BUF_LEAF && !buf->elsewhere && v->tensor.storage != NULL &&
          v->arithmetic == p->prog->arithmetic[b];
 }
 

@@ -46,8 +46,8 @@ static gb_op wanted_by (const gb_plan *p, int b) {
     const gb_step *st = &p->prog->low->step[s];
     if (st->is_fold) continue;
     for (int i = 0; i < st->nin; i++)
-      if (st->in[i] == b) return st->opaque.op;
-    for (int i = 0; i < st->nout; i++)
+      if (st->in[i] == b) return st->added ? wanted_by(p, st->out[0]) : st->opaque.op;
+    for (int i = 0; i < st->nout && !st->added; i++)
       if (st->out[i] == b) return st->opaque.op;
   }
   return GB_NOPS;

@@ -67,6 +67,9 @@ static uint64_t of_cut (const gb_cut *c, size_t grain) {
   return c == NULL || !c->cut || !c->reduces ? 0 : gb_hash_u64(grain, (uint64_t)c->axis);
 }
 
+/* Functions of another device may round in another way. */
+static uint64_t of_home (const gb_step *st) { return gb_step_is_home(st) ? 0x9e3779b97f4a7c15u : 0; }
+
 static bool sign_fold (const gb_step *st, uint64_t cut, uint64_t *made) {
   const gb_fold *f = &st->fold;
   signer s = {.st = st, .made = made, .value = calloc((size_t)f->nvalues + 1, sizeof *s.value)};
@@ -75,7 +78,7 @@ static bool sign_fold (const gb_step *st, uint64_t cut, uint64_t *made) {
     sign_ins(&s, &f->ins[i]);
     if (f->ins[i].kind != GB_INS_EMIT) continue;
     const gb_out *o = &f->out[f->ins[i].x];
-    const uint64_t h = of_out(&s, o, f->ins[i].a) + (o->reduced != 0 ? cut : 0);
+    const uint64_t h = of_out(&s, o, f->ins[i].a) + (o->reduced != 0 ? cut : 0) + of_home(st);
     made[st->out[o->slot]] = h;
     if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST && o->slot2 >= 0)
       made[st->out[o->slot2]] = h + 1;
@@ -98,8 +101,10 @@ gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, u
     const gb_cut *c = batch == NULL ? NULL : &batch->cut[s];
     const uint64_t cut = of_cut(c, batch == NULL ? 0 : batch->grain);
     const uint64_t blocks = c == NULL || !c->cut ? 0 : gb_hash_u64(batch->grain, (uint64_t)c->axis);
-    if (!low->step[s].is_fold) sign_opaque(&low->step[s], blocks, made);
-    else if (!sign_fold(&low->step[s], cut, made))
+    const gb_step *st = &low->step[s];
+    if (st->added) made[st->out[0]] = made[st->in[0]];
+    else if (!st->is_fold) sign_opaque(st, blocks + of_home(st), made);
+    else if (!sign_fold(st, cut, made))
       return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   }
   return GB_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/choose/text.h"
+#include "plan/structure/supports.h"
 
 #define COLUMNS 100
 #define BAR 20
@@ -12,6 +13,7 @@
 #define MOST_BUFFERS 8
 #define MOST_INPUTS 4
 #define MOST_STREAMED 4
+#define MOST_AT_HOME 6
 #define MOST_BARS 12
 #define MOST_OFFERS 8
 #define SMALLEST 200 /* buffers below this part of the peak are only counted */
@@ -182,6 +184,24 @@ static void say_streamed (const gb_plan *p, FILE *f) {
             *st->full_where ? "   " : "", gb_short_where(st->full_where, 30));
   }
   if (n > MOST_STREAMED) fprintf(f, "              in %d more steps\n", n - MOST_STREAMED);
+}
+
+/* Steps that the device of their values does not run. */
+static void say_home (const gb_plan *p, FILE *f) {
+  const gb_placement *pl = p->choice.place;
+  int n = 0;
+  for (int t = 0; t < pl->nsteps; t++) {
+    const gb_step *st = &p->prog->low->step[pl->order[t]];
+    char what[GB_LACK_TEXT];
+    if (!pl->runs[pl->order[t]] || !gb_step_is_home(st) || n++ >= MOST_AT_HOME) continue;
+    if (n == 1) fputs("computed at home\n", f);
+    fprintf(f, "  step %d: ", p->number[t] + 1);
+    gb_lack_text(st, st->lack, what);
+    gb_put(f, what, gb_width(what, 40));
+    fprintf(f, " runs on %s, not on %s: %.80s\n", gb_graph_device(p->request.graph, st->device)->name,
+            gb_graph_device(p->request.graph, st->asked)->name, st->lack.why);
+  }
+  if (n > MOST_AT_HOME) fprintf(f, "  and %d more steps\n", n - MOST_AT_HOME);
 }
 
 /* time */
@@ -389,6 +409,7 @@ char *gb_plan_explain (const gb_plan *p) {
     if (i == 0 || gb_plan_is_on(p, i)) say_device(p, i, f);
   bool ok = say_each(p, say_peak, f);
   ok = ok && say_rows(p, false, MOST_BUFFERS, f) && say_rows(p, true, MOST_INPUTS, f);
+  say_home(p, f);
   gb_partition_explain(p, f);
   say_streamed(p, f);
   ok = ok && say_each(p, say_time, f);

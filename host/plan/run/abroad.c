@@ -54,5 +54,6 @@ gb_status gb_run_move (gb_run *r, const gb_step *st, const gb_opaque *o, const v
   const size_t bytes = gb_shape_bytes(&o->out_shape[0], o->out_dtype[0]);
   GB_TRY(gb_device_wait(source, err));
   r->stats.moved += bytes;
-  return gb_memory_across(&target->memory, to, &source->memory, from, bytes, err);
+  const ptrdiff_t first = st->added ? (ptrdiff_t)o->attr.i[1] * (ptrdiff_t)gb_dtype_size(o->in_dtype[0]) : 0;
+  return gb_memory_across(&target->memory, to, &source->memory, (const char *)from + first, bytes, err);
 }

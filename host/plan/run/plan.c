@@ -6,6 +6,7 @@
 #include "plan/choose/plan_internal.h"
 #include "plan/run/run.h"
 #include "plan/structure/cache.h"
+#include "plan/structure/supports.h"
 
 /* requests */
 
@@ -102,9 +103,28 @@ void gb_plan_free (gb_plan *p) {
 static gb_status check_home (const gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   int b = 0;
-  while (b < low->nbufs && low->buf[b].device == 0) b++;
+  while (b < low->nbufs && (low->buf[b].device == 0 || low->buf[b].elsewhere)) b++;
   if (b == low->nbufs) return GB_OK;
   return gb_node_at_home(gb_plan_node(p, b), "a solver or another registered op", err);
+}
+
+static gb_status refuse_team (const gb_plan *p, gb_error *err) {
+  const gb_lowered *low = p->prog->low;
+  const char *home = gb_plan_home(p)->name;
+  for (int s = 0; s < low->nsteps; s++) {
+    const gb_step *st = &low->step[s];
+    char what[GB_LACK_TEXT];
+    if (gb_step_is_home(st))
+      return gb_fail(err, GB_EDEVICE,
+                     "option 'device' lets devices share work on values of %s, and %s does not run there: "
+                     "%.200s; leave it out",
+                     home, gb_lack_text(st, st->lack, what), st->lack.why);
+  }
+  return gb_fail(
+      err, GB_EOPTION,
+      "option 'device' lets devices share work on values of %s, and these lie on further devices: leave "
+      "it out; gb.memory.limit(size, {device = name}) bounds what a plan takes there",
+      home);
 }
 
 static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err) {
@@ -114,12 +134,7 @@ static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err)
   GB_TRY(gb_choice_init(&p->choice, p, err));
   gb_choice_look_up(&p->choice);
   if (o != NULL) GB_TRY(gb_team_new(p, o->ndevices, o->on, err));
-  if (p->request.team != NULL && p->prog->low->ndevices > 1)
-    return gb_fail(
-        err, GB_EOPTION,
-        "option 'device' lets devices share work on values of %s, and these lie on further devices: leave "
-        "it out; gb.memory.limit(size, {device = name}) bounds what a plan takes there",
-        gb_plan_home(p)->name);
+  if (p->request.team != NULL && p->prog->low->ndevices > 1) return refuse_team(p, err);
   GB_TRY(gb_choose(&p->choice, err));
   gb_choice_look_up(&p->choice);
   GB_TRY(gb_plan_find_minimum(p, &p->report.minimum, err));

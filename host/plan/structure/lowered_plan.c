@@ -112,6 +112,7 @@ static gb_status lower (gb_graph *g, const gb_order *o, size_t nouts, gb_node *c
   bool *inlined = calloc(o->count + 1, sizeof *inlined);
   if (inlined == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   gb_status rc = gb_lower_ordered(g, o, nouts, outs, NULL, &p->low, err);
+  if (rc == GB_OK) rc = gb_lowered_bring_home(g, p->low, err);
   if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
   for (int at; rc == GB_OK && (at = find_uncut(p->low, p->nest, o->node, inlined)) >= 0;) {
     gb_lowered *low;
@@ -127,7 +128,9 @@ static gb_status lower (gb_graph *g, const gb_order *o, size_t nouts, gb_node *c
     gb_nest_free(p->nest, p->low->nsteps);
     gb_lowered_free(p->low);
     p->low = low;
-    rc = gb_find_nest(p->low, &p->nest, err);
+    p->nest = NULL;
+    rc = gb_lowered_bring_home(g, p->low, err);
+    if (rc == GB_OK) rc = gb_find_nest(p->low, &p->nest, err);
   }
   free(inlined);
   return rc;

@@ -1,6 +1,8 @@
 /* supports.c - steps that a device does not run. */
 #include "plan/structure/supports.h"
 
+#include <stdio.h>
+
 /* The op that an instruction stands for; GB_NOPS: none of its own. */
 static gb_op op_of (const gb_ins *i) {
   switch (i->kind) {
@@ -13,14 +15,21 @@ static gb_op op_of (const gb_ins *i) {
   }
 }
 
+char *gb_lack_text (const gb_step *st, gb_lack lack, char buf[GB_LACK_TEXT]) {
+  const bool known = st->is_fold && lack.ins >= 0 && lack.ins < st->fold.nins;
+  const gb_op op = known ? op_of(&st->fold.ins[lack.ins]) : GB_NOPS;
+  snprintf(buf, GB_LACK_TEXT, "%s%s%.120s", op != GB_NOPS ? gb_ops[op].name : "", op != GB_NOPS ? " in " : "",
+           st->what);
+  return buf;
+}
+
 static gb_status refuse (const gb_device *dev, const gb_lowered *low, const gb_step *st, gb_lack lack,
                          gb_error *err) {
   const char *where = low->buf[st->out[0]].where;
-  const bool known = st->is_fold && lack.ins >= 0 && lack.ins < st->fold.nins;
-  const gb_op op = known ? op_of(&st->fold.ins[lack.ins]) : GB_NOPS;
-  return gb_fail(err, GB_EDEVICE, "%s%s%.120s%s%.80s%s does not run on device %s: %.200s",
-                 op != GB_NOPS ? gb_ops[op].name : "", op != GB_NOPS ? " in " : "", st->what,
-                 *where ? " (" : "", where, *where ? ")" : "", dev->name, lack.why);
+  char what[GB_LACK_TEXT];
+  return gb_fail(err, GB_EDEVICE, "%s%s%.80s%s does not run on device %s: %.200s",
+                 gb_lack_text(st, lack, what), *where ? " (" : "", where, *where ? ")" : "", dev->name,
+                 lack.why);
 }
 
 gb_status gb_lowered_supported (const gb_graph *g, const gb_device *first, const gb_lowered *low,
