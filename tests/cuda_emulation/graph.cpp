@@ -23,6 +23,7 @@ struct capture {
   std::vector<std::pair<stream *, std::shared_ptr<work>>> joined; /* with the work that came last before */
 };
 static std::set<capture *> active;
+static auto &ended = *new std::vector<capture *>; /* nodes name them, until the process ends */
 static std::set<cudaGraph_t> graphs;
 static std::set<cudaGraphExec_t> executables;
 
@@ -118,7 +119,8 @@ static cudaError_t end (stream *s, cudaGraph_t *out) {
     graphs.erase(c->graph);
     delete c->graph;
   }
-  active.erase(c); /* the record itself stays: nodes name it */
+  active.erase(c);
+  ended.push_back(c);
   return e;
 }
 

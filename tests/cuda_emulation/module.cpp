@@ -22,8 +22,8 @@ struct CUfunc_st {
 namespace emu {
 
 static const char mark[] = "emulated";
-static std::set<CUmodule> modules;
-static std::set<CUfunction> functions;
+static auto &modules = *new std::set<CUmodule>; /* until the process ends */
+static auto &functions = *new std::set<CUfunction>;
 
 std::string make_image (const std::string &object) {
   const uint64_t bytes = object.size();
