@@ -21,12 +21,10 @@ typedef struct gb_cuda {
   struct gb_cuda_libraries *libraries; /* of dense algebra; NULL: not needed yet */
   int capability;                      /* 90: 9.0 */
   int multiprocessors;
-  size_t panel;  /* bytes of chains that a fold keeps at once; 0: as many as are fast */
-  size_t shared; /* bytes of shared memory that a block can have */
-  size_t total;  /* bytes of its memory */
-  cudaError_t
-      failed; /* of a call that returns no status: the first failure, which the next one that does reports */
-  const char *failed_call;
+  size_t panel;     /* bytes of chains that a fold keeps at once; 0: as many as are fast */
+  size_t shared;    /* bytes of shared memory that a block can have */
+  size_t total;     /* bytes of its memory */
+  char failed[256]; /* why a call that returns no status failed, the first one; "": none has */
   char isa[16], text[192];
 } gb_cuda;
 
@@ -38,6 +36,7 @@ gb_status gb_cuda_status (cudaError_t e, const char *call, gb_error *err);
 bool gb_cuda_is_loss (cudaError_t e);
 /* For calls that return no status: the first failure is kept, and what gb_cuda_enter returns from then on. */
 void gb_cuda_note (gb_cuda *gpu, cudaError_t e, const char *call);
+void gb_cuda_note_error (gb_cuda *gpu, gb_status st, const gb_error *err);
 /* Makes the GPU that of the calling thread. */
 gb_status gb_cuda_enter (gb_cuda *gpu, gb_error *err);
 gb_status gb_cuda_wait (gb_cuda *gpu, gb_error *err);

@@ -14,18 +14,19 @@ typedef struct gpu_memory {
 /* -- blocks */
 
 /* Errors stay with the GPU: the next call that returns a status reports what is more than a lack of room. */
-static void note (gb_cuda *gpu, gb_status st) {
-  if (st == GB_EDEVICE) gb_cuda_note(gpu, cudaErrorUnknown, "giving memory");
+static void note (gb_cuda *gpu, gb_status st, const gb_error *err) {
+  if (st != GB_ENOMEM) gb_cuda_note_error(gpu, st, err);
 }
 
 static bool is_open (gb_memory *m) {
+  gb_error err;
   gpu_memory *g = m->priv;
-  if (g == NULL || g->gpu->failed != cudaSuccess) return false;
+  if (g == NULL || g->gpu->failed[0] != '\0') return false;
   if (g->pages.base != NULL) return true;
   cudaSetDevice(g->gpu->ordinal);
   const size_t limit = m->owner != NULL ? m->owner->ledger.limit : g->gpu->total;
-  const gb_status st = gb_cuda_pages_open(g->gpu, &g->pages, limit, NULL);
-  note(g->gpu, st);
+  const gb_status st = gb_cuda_pages_open(g->gpu, &g->pages, limit, &err);
+  note(g->gpu, st, &err);
   if (st == GB_OK && gb_cuda_heap_open(&g->heap, g->pages.extent)) return true;
   gb_cuda_pages_close(&g->pages);
   return false;
@@ -43,17 +44,18 @@ static void *cuda_reuse (gb_memory *m, size_t bytes) {
 /* Where the GPU has no more pages, those of freed blocks may be enough. */
 static void *cuda_take (gb_memory *m, size_t bytes) {
   size_t at;
+  gb_error err;
   bytes = gb_cuda_grains(bytes);
   if (!is_open(m)) return NULL;
   gpu_memory *g = m->priv;
   if (!gb_cuda_heap_take(&g->heap, bytes, &at)) return NULL;
   cudaSetDevice(g->gpu->ordinal);
-  gb_status st = gb_cuda_pages_map(g->gpu, &g->pages, at, bytes, NULL);
+  gb_status st = gb_cuda_pages_map(g->gpu, &g->pages, at, bytes, &err);
   if (st == GB_ENOMEM) {
     gb_cuda_pages_trim(g->gpu, &g->pages, &g->heap);
-    st = gb_cuda_pages_map(g->gpu, &g->pages, at, bytes, NULL);
+    st = gb_cuda_pages_map(g->gpu, &g->pages, at, bytes, &err);
   }
-  note(g->gpu, st);
+  note(g->gpu, st, &err);
   if (st == GB_OK) return g->pages.base + at;
   gb_cuda_heap_give(&g->heap, at, bytes);
   gb_cuda_pages_trim(g->gpu, &g->pages, &g->heap);

@@ -1,5 +1,6 @@
 /* status.c - what a failing call of CUDA means. Two things are apart: a GPU without room works on, a GPU that
 ** is lost never does, because an error of this kind stays with the process. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cuda/device/gpu.h"
@@ -42,18 +43,17 @@ gb_status gb_cuda_status (cudaError_t e, const char *call, gb_error *err) {
 }
 
 void gb_cuda_note (gb_cuda *gpu, cudaError_t e, const char *call) {
-  if (e == cudaSuccess) return;
-  cudaGetLastError();
-  if (gpu->failed != cudaSuccess) return;
-  gpu->failed = e;
-  gpu->failed_call = call;
+  gb_error err;
+  gb_cuda_note_error(gpu, gb_cuda_status(e, call, &err), &err);
+}
+
+void gb_cuda_note_error (gb_cuda *gpu, gb_status st, const gb_error *err) {
+  if (st != GB_OK && gpu->failed[0] == '\0') snprintf(gpu->failed, sizeof gpu->failed, "%.250s", err->text);
 }
 
 /* A failure that was noted made values that nobody has checked: the GPU counts as lost. */
 gb_status gb_cuda_enter (gb_cuda *gpu, gb_error *err) {
-  if (gpu->failed != cudaSuccess)
-    return gb_fail(err, GB_EDEVICE, "%.*s: %s", (int)strcspn(gpu->failed_call, "("), gpu->failed_call,
-                   cudaGetErrorString(gpu->failed));
+  if (gpu->failed[0] != '\0') return gb_fail(err, GB_EDEVICE, "%s", gpu->failed);
   GB_CUDA_TRY(cudaSetDevice(gpu->ordinal));
   return GB_OK;
 }

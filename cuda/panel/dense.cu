@@ -189,8 +189,7 @@ struct estimate {
 /* v = A^-1 v; false where the GPU fails. */
 static bool apply (const estimate *e) {
   gb_cuda_work w = gb_cuda_work_begin(e->device);
-  if (w.gpu != NULL)
-    gb_cuda_work_failed(&w, gb_cuda_upload(w.gpu, e->there, e->v, e->n * sizeof *e->v, NULL));
+  gb_cuda_work_send(&w, e->there, e->v, e->n * sizeof *e->v);
   if (w.gpu == NULL) return false;
   if (e->f32)
     GB_LAUNCH((solve_factor<float>), 1, THREADS, 0, w.gpu->stream, (const float *)e->l, e->n, e->there);

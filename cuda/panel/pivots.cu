@@ -43,7 +43,7 @@ size_t gb_cuda_panel_first_turns (gb_panel left, gb_panel lot, size_t most, size
     GB_LAUNCH(turns, gb_cuda_groups(n, GB_CUDA_PANEL_THREADS), GB_CUDA_PANEL_THREADS, 0, w.gpu->stream, n,
               (const double *)left.at + i0, lots != NULL ? lots + i0 : NULL, t);
     gb_cuda_work_launched(&w, "turns");
-    if (w.gpu != NULL) gb_cuda_work_failed(&w, gb_cuda_look(w.gpu, t, n * sizeof *t, rank_turns, &r, NULL));
+    gb_cuda_work_look(&w, t, n * sizeof *t, rank_turns, &r);
   }
   return r.count;
 }
@@ -144,9 +144,7 @@ gb_status gb_cuda_panel_eliminate (const gb_elimination *of, double *left, gb_er
   if (w.gpu != NULL && pieces > 0 && rows > 0) {
     GB_LAUNCH(eliminate_piece, (unsigned)pieces, GB_CUDA_PANEL_THREADS, 0, w.gpu->stream, e);
     gb_cuda_work_launched(&w, "eliminate_piece");
-    if (w.gpu != NULL)
-      gb_cuda_work_failed(
-          &w, gb_cuda_look(gpu, of->sums, pieces * GB_PIVOTS * sizeof(double), add_left, &total, NULL));
+    gb_cuda_work_look(&w, of->sums, pieces * GB_PIVOTS * sizeof(double), add_left, &total);
   }
   return gb_cuda_enter(gpu, err);
 }

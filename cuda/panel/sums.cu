@@ -70,8 +70,7 @@ static void add_sums (void *ud, const void *piece, size_t bytes) {
 /* The sums of so many blocks, in order. */
 static void add_totals (gb_cuda_work *w, const double *sums, size_t blocks, size_t columns, double *out) {
   totals t = {out, columns, 0};
-  if (w->gpu != NULL)
-    gb_cuda_work_failed(w, gb_cuda_look(w->gpu, sums, blocks * columns * sizeof *sums, add_sums, &t, NULL));
+  gb_cuda_work_look(w, sums, blocks * columns * sizeof *sums, add_sums, &t);
 }
 
 static size_t least (size_t a, size_t b) { return a < b ? a : b; }
@@ -151,8 +150,7 @@ template <class F> static double chain_over (const gb_panel &x, double start, F 
       for (size_t e = 0; e < bytes / sizeof(double); e++)
         l->sum = (*l->next)(l->sum, ((const double *)piece)[e]);
     };
-    if (w.gpu != NULL && x.n > 0)
-      gb_cuda_work_failed(&w, gb_cuda_look(w.gpu, part.at, x.n * sizeof(double), look, &a, NULL));
+    gb_cuda_work_look(&w, part.at, x.n * sizeof(double), look, &a);
     return w.gpu != NULL ? a.sum : NAN;
   }
   for (size_t i0 = 0; i0 < x.n; i0 += 1024) {
@@ -212,7 +210,6 @@ size_t gb_cuda_panel_worst_interleaved (gb_panel x, size_t m, const double *leng
   GB_LAUNCH(part_sums, gb_cuda_groups(m, GB_CUDA_PANEL_THREADS), GB_CUDA_PANEL_THREADS, 0, w.gpu->stream, v,
             m, (x.n + m - 1) / m, lengths, sums);
   gb_cuda_work_launched(&w, "part_sums");
-  if (w.gpu != NULL)
-    gb_cuda_work_failed(&w, gb_cuda_look(w.gpu, sums, m * sizeof *sums, look_for_worst, &found, NULL));
+  gb_cuda_work_look(&w, sums, m * sizeof *sums, look_for_worst, &found);
   return found.best;
 }

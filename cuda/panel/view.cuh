@@ -44,7 +44,10 @@ struct gb_cuda_work {
 
 static inline gb_cuda_work gb_cuda_work_begin (const gb_device *dev) {
   gb_cuda_work w = {gb_cuda_of(dev), 0};
-  if (dev->lost[0] != '\0' || gb_cuda_enter(w.gpu, NULL) != GB_OK) w.gpu = NULL;
+  gb_error err;
+  const gb_status st = dev->lost[0] != '\0' ? GB_EDEVICE : gb_cuda_enter(w.gpu, &err);
+  if (dev->lost[0] == '\0') gb_cuda_note_error(w.gpu, st, &err);
+  if (st != GB_OK) w.gpu = NULL;
   return w;
 }
 
@@ -72,19 +75,33 @@ static inline void *gb_cuda_work_take (gb_cuda_work *w, size_t bytes) {
   return w->gpu->room + at;
 }
 
-static inline void gb_cuda_work_failed (gb_cuda_work *w, gb_status st) {
-  if (st != GB_OK && w->gpu != NULL) gb_cuda_work_check(w, cudaErrorUnknown, "copies of panels");
+static inline void gb_cuda_work_failed (gb_cuda_work *w, gb_status st, const gb_error *err) {
+  if (st == GB_OK) return;
+  gb_cuda_note_error(w->gpu, st, err);
+  w->gpu = NULL;
+}
+
+static inline void gb_cuda_work_send (gb_cuda_work *w, void *to, const void *from, size_t bytes) {
+  gb_error err;
+  if (w->gpu != NULL) gb_cuda_work_failed(w, gb_cuda_upload(w->gpu, to, from, bytes, &err), &err);
+}
+
+static inline void gb_cuda_work_get (gb_cuda_work *w, void *to, const void *from, size_t bytes) {
+  gb_error err;
+  if (w->gpu != NULL) gb_cuda_work_failed(w, gb_cuda_download(w->gpu, to, from, bytes, &err), &err);
+}
+
+static inline void gb_cuda_work_look (gb_cuda_work *w, const void *from, size_t bytes,
+                                      void (*look)(void *ud, const void *piece, size_t bytes), void *ud) {
+  gb_error err;
+  if (w->gpu != NULL) gb_cuda_work_failed(w, gb_cuda_look(w->gpu, from, bytes, look, ud, &err), &err);
 }
 
 /* A copy of the host's bytes in the room; NULL for NULL. */
 static inline void *gb_cuda_work_put (gb_cuda_work *w, const void *from, size_t bytes) {
   void *at = from == NULL ? NULL : gb_cuda_work_take(w, bytes);
-  if (at != NULL) gb_cuda_work_failed(w, gb_cuda_upload(w->gpu, at, from, bytes, NULL));
+  if (at != NULL) gb_cuda_work_send(w, at, from, bytes);
   return w->gpu == NULL ? NULL : at;
-}
-
-static inline void gb_cuda_work_get (gb_cuda_work *w, void *to, const void *from, size_t bytes) {
-  if (w->gpu != NULL && bytes > 0) gb_cuda_work_failed(w, gb_cuda_download(w->gpu, to, from, bytes, NULL));
 }
 
 /* Rows i0 .. i0 + n - 1 of a panel. */

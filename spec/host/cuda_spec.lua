@@ -82,4 +82,28 @@ describe("a GPU", function()
     assert.matches("\ncuda:0\tlost\tdevice cuda:0 is lost", out)
     assert.matches("\ntrue\n$", out)
   end)
+
+  it("gives a solve the bits of the CPU, or an error where a call of it fails", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local script <const> = [[
+      local x, b = gb.rand(60, 2, {seed = 1}):eval(), gb.randn(60, 2, {seed = 2}):eval()
+      local A = gb.kernels.matern32{lengthscale = 0.3}(x) + 0.5 * gb.eye(60)
+      local v, info = gb.solvers.cg{}:solve(A, b)
+      print(("%a %a %s %d"):format(v:select(2, 1)[7]:item(), v:select(2, 2)[60]:item(), info.reason, info.iterations))]]
+    local near <const>, why <const> = run("GIBBOUS_DEVICE=cpu GIBBOUS_ISA=avx2", script)
+    assert.equal("", why)
+    local env <const> = "GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated"
+    assert.equal(near, (run(env, script)))
+    local lost = 0
+    for k = 60, 900, 53 do
+      local out <const>, errors <const>, rc <const> = run(env .. (" EMU_FAIL=*@%d=700"):format(k), script)
+      if rc == 0 then assert.equal(near, out)
+      else
+        lost = lost + 1
+        assert.matches("device error: .*cuda:0 is lost %(", errors)
+        assert.equal("", out)
+      end
+    end
+    assert.is_true(lost > 8, lost)
+  end)
 end)
