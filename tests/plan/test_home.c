@@ -80,6 +80,16 @@ typedef struct tally {
   size_t moved;
 } tally;
 
+/* A step reads and writes the memory of its device; a MOVE reads another one. */
+static void check_devices (const gb_lowered *low) {
+  for (int k = 0; k < low->nsteps; k++) {
+    const gb_step *st = &low->step[k];
+    const bool moves = !st->is_fold && st->opaque.op == GB_OP_MOVE;
+    for (int i = 0; i < st->nin; i++) assert_true((low->buf[st->in[i]].device == st->device) != moves);
+    for (int i = 0; i < st->nout; i++) assert_int_equal(low->buf[st->out[i]].device, st->device);
+  }
+}
+
 static void check_bytes (const gb_plan *p, tally *t) {
   const gb_plan_device *d;
   gb_run_stats s;
@@ -89,6 +99,7 @@ static void check_bytes (const gb_plan *p, tally *t) {
     assert_int_equal(gb_plan_measured_on(p, i), d[i].peak);
     assert_true(d[i].peak <= d[i].budget);
   }
+  check_devices(p->prog->low);
   for (int k = 0; k < p->prog->low->nsteps; k++) t->at_home += gb_step_is_home(&p->prog->low->step[k]);
   t->devices += n > 1;
   t->windows += s.windows > 0;
