@@ -144,6 +144,58 @@ void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t
          (row % B * B + column % B) * gb_dtype_size(t->dtype);
 }
 
+/* Copies: room for each block row is as small as it can be. */
+
+static size_t room_of (size_t n, size_t i) {
+  size_t rows = GB_FEWEST_ROWS;
+  while (rows < gb_block_extent(n, B, i)) rows *= 2;
+  return rows;
+}
+
+static size_t copied_table (size_t n) {
+  return (gb_blocks(n, B) * sizeof(gb_block_row) + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN;
+}
+
+size_t gb_appendable_copy_bytes (size_t n, gb_dtype t) {
+  size_t bytes = copied_table(n);
+  for (size_t i = 0; i < gb_blocks(n, B); i++) bytes += (i + 1) * room_of(n, i) * B * gb_dtype_size(t);
+  return bytes;
+}
+
+/* Entry i of a table, which lies in 'm'. */
+static gb_status read_entry (gb_memory *m, const void *table, size_t i, gb_block_row *out, gb_error *err) {
+  const gb_block_row *at = (const gb_block_row *)table + i;
+  return gb_memory_download(m, out, at, sizeof *out, err);
+}
+
+gb_status gb_appendable_copy_rows (gb_memory *to_memory, void *to, gb_memory *from_memory, const void *from,
+                                   size_t first, size_t n, gb_dtype t, gb_error *err) {
+  for (size_t i = first / B; i < gb_blocks(n, B); i++) {
+    const size_t row = B * gb_dtype_size(t), skip = first > i * B ? first - i * B : 0;
+    gb_block_row there, here;
+    GB_TRY(read_entry(to_memory, to, i, &there, err));
+    GB_TRY(read_entry(from_memory, from, i, &here, err));
+    for (size_t j = 0; j <= i; j++) {
+      char *into = (char *)gb_block_row_data(there) + (j * gb_block_row_rows(there) + skip) * row;
+      const char *at = (const char *)gb_block_row_data(here) + (j * gb_block_row_rows(here) + skip) * row;
+      GB_TRY(
+          gb_memory_across(to_memory, into, from_memory, at, (gb_block_extent(n, B, i) - skip) * row, err));
+    }
+  }
+  return GB_OK;
+}
+
+gb_status gb_appendable_copy (gb_memory *to_memory, void *to, gb_memory *from_memory, const void *from,
+                              size_t n, gb_dtype t, gb_error *err) {
+  char *at = (char *)to + copied_table(n);
+  for (size_t i = 0; i < gb_blocks(n, B); i++) {
+    const gb_block_row r = gb_block_row_of(at, room_of(n, i));
+    GB_TRY(gb_memory_upload(to_memory, (gb_block_row *)to + i, &r, sizeof r, err));
+    at += (i + 1) * room_of(n, i) * B * gb_dtype_size(t);
+  }
+  return gb_appendable_copy_rows(to_memory, to, from_memory, from, 0, n, t, err);
+}
+
 size_t gb_appendable_capacity (const gb_tensor *t) {
   const size_t n = gb_blocks(order_of(t), B);
   return n == 0 ? 0 : (n - 1) * B + rows_of(t->storage)[n - 1]->rows;

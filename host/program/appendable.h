@@ -23,6 +23,15 @@ void gb_appendable_seal (const gb_tensor *t);
 /* Entries (row, column) to (row, column + *run - 1) are adjacent there; column <= row < n. */
 void *gb_appendable_entry (const gb_tensor *t, size_t row, size_t column, size_t *run);
 
+/* A copy of all of it in one block of another memory, for a device that runs the ops: bytes of a copy of order n;
+** and, from the table of a version or a copy in 'from', the table and the block rows at 'to'. */
+size_t gb_appendable_copy_bytes (size_t n, gb_dtype t);
+gb_status gb_appendable_copy (gb_memory *to_memory, void *to, gb_memory *from_memory, const void *from,
+                              size_t n, gb_dtype t, gb_error *err);
+/* The rows from 'first' on, between two tables. */
+gb_status gb_appendable_copy_rows (gb_memory *to_memory, void *to, gb_memory *from_memory, const void *from,
+                                   size_t first, size_t n, gb_dtype t, gb_error *err);
+
 /* Capacity: rows that fit in the existing block rows. Bytes: of all block rows, shared or not, and of the
 ** version's record. */
 size_t gb_appendable_capacity (const gb_tensor *t);

@@ -54,6 +54,34 @@ static gb_status entries (const gb_tensor *l, size_t row, size_t column, size_t 
   return GB_OK;
 }
 
+/* The device's Cholesky of the rows from 'have' on, in place; 'tiles': the table of the factor in its memory. */
+static gb_status run_factor (gb_device *dev, const gb_opaque *o, void *tiles, gb_error *err) {
+  gb_block scratch;
+  const void *in = tiles;
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_device_opaque_scratch(dev, o), "", "append",
+                         &scratch, err));
+  const gb_status rc = gb_device_opaque(dev, o, &in, &tiles, scratch.data, err);
+  gb_ledger_free(&dev->ledger, &scratch);
+  return rc;
+}
+
+/* The same at home, in a copy, of which the new rows come back. */
+static gb_status run_at_home (gb_device *dev, const gb_opaque *o, void *tiles, gb_error *err) {
+  const size_t n = o->in_shape[0].dim[0];
+  const gb_dtype t = o->in_dtype[0];
+  gb_device *home = dev->home;
+  gb_block copy;
+  GB_TRY(gb_ledger_alloc(&home->ledger, GB_MEM_WORKSPACE, gb_appendable_copy_bytes(n, t), "", "append", &copy,
+                         err));
+  gb_status rc = gb_device_wait(dev, err);
+  if (rc == GB_OK) rc = gb_appendable_copy(&home->memory, copy.data, &dev->memory, tiles, n, t, err);
+  if (rc == GB_OK) rc = run_factor(home, o, copy.data, err);
+  if (rc == GB_OK)
+    rc = gb_appendable_copy_rows(&dev->memory, tiles, &home->memory, copy.data, o->have, n, t, err);
+  gb_ledger_free(&home->ledger, &copy);
+  return rc;
+}
+
 static gb_status factor_rows (gb_device *dev, const gb_tensor *l, size_t have, gb_error *err) {
   const gb_opaque o = {.op = GB_OP_CHOLESKY,
                        .nin = 1,
@@ -64,14 +92,10 @@ static gb_status factor_rows (gb_device *dev, const gb_tensor *l, size_t have, g
                        .out_shape = {l->shape},
                        .grown = true,
                        .have = have};
-  void *tiles = gb_tensor_data(l);
-  gb_block scratch;
-  const void *in = tiles;
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, gb_device_opaque_scratch(dev, &o), "", "append",
-                         &scratch, err));
-  const gb_status rc = gb_device_opaque(dev, &o, &in, &tiles, scratch.data, err);
-  gb_ledger_free(&dev->ledger, &scratch);
-  return rc;
+  gb_lack lack;
+  if (gb_device_supports(dev, NULL, &o, &lack)) return run_factor(dev, &o, gb_tensor_data(l), err);
+  if (dev->home != NULL) return run_at_home(dev, &o, gb_tensor_data(l), err);
+  return gb_fail(err, GB_EDEVICE, "append does not run on device %s: %.200s", dev->name, lack.why);
 }
 
 /* Takes over 'v': it becomes the result, or is released. */

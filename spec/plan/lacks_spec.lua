@@ -35,6 +35,12 @@ local programs <const> = {
     m:fit(x, y, {steps = 5, seed = 1})
     local p = m:predict(gb.randn(7, 3, {seed = 3}))
     bits(p.mean, p.f_var, (m:log_marginal_likelihood()))]],
+  ["observations added to a model, across a border of blocks"] = [[
+    local big = gb.randn(250, 3, {seed = 5}):eval()
+    local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}:condition(big, big:sum(2):sin())
+    m = m:condition(x, y):condition(x:slice(1, 1, 3) + 1, y:slice(1, 1, 3))
+    local p = m:predict(gb.randn(7, 3, {seed = 3}))
+    bits(p.mean, p.f_var, p.f_cov)]],
   ["a sort and the k largest"] = [[
     local s, at = x:sort(1)
     local top, where = x:topk(4, 1)

@@ -206,20 +206,6 @@ static void reach_rows (const gb_opaque *o, buffers *at, gb_block_row table[MOST
   at->in[0] = table;
 }
 
-static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
-  return home_of(dev)->ops->opaque_scratch(home_of(dev), o);
-}
-
-static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
-                         void *scratch, gb_error *err) {
-  buffers at;
-  gb_block_row table[MOST_BUFFERS];
-  GB_TRY(call(err));
-  reach(&at, o->nin, in, o->nout, out);
-  if (o->grown) reach_rows(o, &at, table);
-  return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
-}
-
 /* GIBBOUS_FAR_LACKS: ops that the device refuses, "sort,digamma"; "all": every opaque one, "dense": those of dense
 ** linear algebra. */
 static bool lacks (gb_op op) {
@@ -232,6 +218,21 @@ static bool lacks (gb_op op) {
     if (n == 5 && memcmp(at, "dense", n) == 0 && gb_op_has(op, GB_TRAIT_DENSE)) return true;
   }
   return false;
+}
+
+static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {
+  return home_of(dev)->ops->opaque_scratch(home_of(dev), o);
+}
+
+static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
+                         void *scratch, gb_error *err) {
+  buffers at;
+  gb_block_row table[MOST_BUFFERS];
+  GB_TRY(call(err));
+  if (lacks(o->op)) return gb_fail(err, GB_EINTERNAL, "the far device lacks %s", gb_ops[o->op].name);
+  reach(&at, o->nin, in, o->nout, out);
+  if (o->grown) reach_rows(o, &at, table);
+  return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
 static bool supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {

@@ -1,6 +1,7 @@
 /* abroad.c - steps of the first lane that run on other devices of the graph: their memory there, and the MOVEs
 ** that take values across. */
 #include "plan/run/run.h"
+#include "program/appendable.h"
 
 static gb_device *device_at (const gb_run *r, int number) {
   return gb_graph_device(r->plan->request.graph, number);
@@ -53,7 +54,10 @@ gb_status gb_run_move (gb_run *r, const gb_step *st, const gb_opaque *o, const v
   gb_device *source = device_at(r, input->device), *target = device_at(r, st->device);
   const size_t bytes = gb_shape_bytes(&o->out_shape[0], o->out_dtype[0]);
   GB_TRY(gb_device_wait(source, err));
-  r->stats.moved += bytes;
+  r->stats.moved += o->grown ? gb_appendable_copy_bytes(o->in_shape[0].dim[0], o->in_dtype[0]) : bytes;
+  if (o->grown)
+    return gb_appendable_copy(&target->memory, to, &source->memory, from, o->in_shape[0].dim[0],
+                              o->in_dtype[0], err);
   const ptrdiff_t first = st->added ? (ptrdiff_t)o->attr.i[1] * (ptrdiff_t)gb_dtype_size(o->in_dtype[0]) : 0;
   return gb_memory_across(&target->memory, to, &source->memory, (const char *)from + first, bytes, err);
 }

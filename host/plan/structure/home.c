@@ -10,6 +10,7 @@
 
 #include "plan/place/remote.h"
 #include "plan/structure/supports.h"
+#include "program/appendable.h"
 
 typedef struct homing {
   gb_lowered *low;
@@ -24,10 +25,9 @@ typedef struct homing {
 
 /* which steps */
 
-/* Tables of addresses cannot be moved; registered ops and MOVEs are the run's own. */
+/* Registered ops and MOVEs are the run's own. */
 static bool may_go (const gb_step *st) {
-  if (st->is_fold) return true;
-  return st->opaque.op != GB_OP_CALL && st->opaque.op != GB_OP_MOVE && !st->opaque.grown;
+  return st->is_fold || (st->opaque.op != GB_OP_CALL && st->opaque.op != GB_OP_MOVE);
 }
 
 static bool runs_on (const gb_device *dev, const gb_step *st, gb_lack *lack) {
@@ -117,6 +117,17 @@ static bool is_contiguous (const gb_buf *b) {
   return true;
 }
 
+/* The copy of a growing factor: its tiles, and a table of where they lie. */
+static int copy_grown (homing *h, int b) {
+  if (h->copy[b] >= 0) return h->copy[b];
+  const int to = h->copy[b] = add_buffer(h, b);
+  gb_buf *made = &h->low->buf[to];
+  made->bytes = gb_appendable_copy_bytes(made->shape.dim[0], made->dtype);
+  add_move(h, b, to, 0);
+  h->step[h->nsteps - 1].opaque.grown = true;
+  return to;
+}
+
 /* The copy of b at home. A leaf that is not contiguous goes with all that lies between its elements, as a list. */
 static int copy_home (homing *h, int b) {
   if (h->copy[b] >= 0) return h->copy[b];
@@ -143,6 +154,10 @@ static void take_inputs (homing *h, gb_step *st) {
   for (int i = 0; i < st->nin; i++) {
     const int b = st->in[i];
     if (h->low->buf[b].device == h->home) continue;
+    if (!st->is_fold && st->opaque.grown && i == 0) {
+      st->in[i] = copy_grown(h, b);
+      continue;
+    }
     if (!is_contiguous(&h->low->buf[b])) shift_operands(st, i, gb_window_layout_of(&h->low->buf[b], -1).low);
     st->in[i] = copy_home(h, b);
   }

@@ -286,10 +286,10 @@ static bool cut_call (const gb_opaque *o, int slot, int dim, size_t grain, gb_cu
 }
 
 static bool cut_map (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
-  (void)o, (void)slot, (void)grain;
+  (void)slot, (void)grain;
   *c = mapped(1);
   c->in_dim[0] = c->out_dim[0] = dim;
-  return true;
+  return !o->grown;
 }
 
 static bool cut_whole (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
