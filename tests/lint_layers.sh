@@ -22,8 +22,8 @@ bad=$(
   # A device is reached through device/device.h alone.
   grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/graph host/lower host/plan \
     host/iterate host/solve host/embed host/io host/plot host/lua host/shell
-  # What programs include stands alone.
-  grep -rn '#include *"' host/include
+  # What programs include, and the arithmetic that all devices share, stand alone.
+  grep -rn '#include *"' host/include host/arith
   # Solvers name no device: threads are the device's.
   grep -rnE '#include "base/(tasks|pool)\.h"' host/iterate host/solve
 )
