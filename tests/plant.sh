@@ -657,6 +657,66 @@ host/include/gibbous.h
 's/char options\[1024\]/char options[1000]/'
 'the public header and the library disagree on the size of an error'
 
+tests/cuda_emulation/exec.cpp
+'s/stop_at(t, "a divergent barrier", first);/(void)0;/'
+'the emulated CUDA: barriers of two places are one'
+
+tests/cuda_emulation/exec.cpp
+'s/if (set.strict \&\& alive < threads.size())/if (false)/'
+'the emulated CUDA: threads that have exited pass a barrier'
+
+tests/cuda_emulation/exec.cpp
+'s/fill_raw(s.at, s.bytes);/(void)0;/'
+'the emulated CUDA: shared memory keeps what the last block left'
+
+tests/cuda_emulation/exec.cpp
+'s/(mask >> t.source \& 1) == 0/false/'
+'the emulated CUDA: a shuffle reads outside of its mask'
+
+tests/cuda_emulation/exec.cpp
+'s/if (c.group == 0 || c.group + but > mine.groups)/if (false)/'
+'the emulated CUDA: asynchronous copies arrive early'
+
+tests/cuda_emulation/stream.cpp
+'s/  follow(\*w, also);//'
+'the emulated CUDA: events order nothing'
+
+tests/cuda_emulation/stream.cpp
+'s/if (s->into == nullptr) follow_default(\*w, \*s);//'
+'the emulated CUDA: the default stream waits for nobody'
+
+tests/cuda_emulation/stream.cpp
+'s/if (dev.lost != cudaSuccess) return;//'
+'the emulated CUDA: a lost device works on'
+
+tests/cuda_emulation/doors.cpp
+'s/!may_touch(\*r)/false/'
+'the emulated CUDA: a device touches the memory of all'
+
+tests/cuda_emulation/doors.cpp
+'s/for (const span \&s : opened) mprotect(s.at, s.bytes, PROT_NONE);//'
+'the emulated CUDA: memory stays open to host code'
+
+tests/cuda_emulation/virtual.cpp
+'s/if (!p.released || p.mappings > 0) return;/if (!p.released) return;/'
+'the emulated CUDA: mapped pages are given back'
+
+tests/cuda_emulation/faults.cpp
+'s/  else if (ends_device(error)) d.lost = error;//'
+'the emulated CUDA: no error is sticky'
+
+tests/cuda_emulation/graph.cpp
+'s/: !all_joined(\*c) ? cudaErrorStreamCaptureUnjoined//'
+'the emulated CUDA: a stream is lost from a graph'
+
+tests/cuda_emulation/solver.cpp
+'s/    destroy(r.far, r.far_bytes);//'
+'the emulated CUDA: workspaces keep their values'
+
+tests/cuda_emulation/blas.cpp
+'s/of_host ? value : \*at/value/'
+'the emulated CUDA: scalars of the device are read by the host'
+
 cuda/fold/walk.cuh
 's/  const size_t first = from, to = gb_least(from + GB_CANON, p->ntile);/  const size_t first = from, to = gb_least(from + GB_CANON - 1, p->ntile);/'
 'CUDA: a chain of a row is one element short'
@@ -802,6 +862,9 @@ suite_of () {                     # file, what is wrong
   esac
   case $1 in
     lualib/* | host/lua/*) targets=gibbous filter='^spec$' ;;
+    tests/cuda_emulation/*)
+      targets=$(echo dense faults graph kernels memory streams wrong | sed 's/[a-z][a-z]*/test_emulation_&/g')
+      filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
