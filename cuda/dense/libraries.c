@@ -25,7 +25,7 @@ gb_status gb_cuda_library_status (int status, bool no_room, const char *call, gb
 }
 
 static gb_status open_blas (gb_cuda *gpu, gb_cuda_libraries *l, gb_error *err) {
-  GB_TRY(gb_cuda_blas_open(&l->blas, err));
+  if (gb_cuda_blas_open(&l->blas, err) != GB_OK) return GB_EINTERNAL;
   GB_CUDA_BLAS(l->blas->cublasCreate_v2(&l->blas_handle));
   GB_CUDA_BLAS(l->blas->cublasSetStream_v2(l->blas_handle, gpu->stream));
   GB_CUDA_BLAS(l->blas->cublasSetWorkspace_v2(l->blas_handle, gpu->room + OWN, GB_CUDA_ROOM - OWN));
@@ -34,7 +34,7 @@ static gb_status open_blas (gb_cuda *gpu, gb_cuda_libraries *l, gb_error *err) {
 }
 
 static gb_status open_solver (gb_cuda *gpu, gb_cuda_libraries *l, gb_error *err) {
-  GB_TRY(gb_cuda_solver_open(&l->solver, err));
+  if (gb_cuda_solver_open(&l->solver, err) != GB_OK) return GB_EINTERNAL;
   GB_CUDA_SOLVER(l->solver->cusolverDnCreate(&l->solver_handle));
   GB_CUDA_SOLVER(l->solver->cusolverDnSetStream(l->solver_handle, gpu->stream));
   GB_CUDA_SOLVER(l->solver->cusolverDnSetDeterministicMode(l->solver_handle, CUSOLVER_DETERMINISTIC_RESULTS));
@@ -42,25 +42,32 @@ static gb_status open_solver (gb_cuda *gpu, gb_cuda_libraries *l, gb_error *err)
   return GB_OK;
 }
 
+static void close_handles (gb_cuda_libraries *l) {
+  if (l->params != NULL) l->solver->cusolverDnDestroyParams(l->params);
+  if (l->solver_handle != NULL) l->solver->cusolverDnDestroy(l->solver_handle);
+  if (l->blas_handle != NULL) l->blas->cublasDestroy_v2(l->blas_handle);
+  l->params = NULL, l->solver_handle = NULL, l->blas_handle = NULL;
+}
+
 gb_status gb_cuda_libraries_use (gb_cuda *gpu, gb_cuda_libraries **out, gb_error *err) {
   GB_TRY(gb_cuda_enter(gpu, err));
   gb_cuda_libraries *l = gpu->libraries;
-  if (l == NULL) {
-    l = gpu->libraries = calloc(1, sizeof *l);
-    if (l == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the libraries of a GPU");
-    gb_status st = open_blas(gpu, l, &l->why);
-    if (st == GB_OK) st = open_solver(gpu, l, &l->why);
-  }
+  if (l == NULL) l = gpu->libraries = calloc(1, sizeof *l);
+  if (l == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the libraries of a GPU");
   *out = l;
-  return l->why.text[0] == '\0' ? GB_OK : gb_fail(err, GB_EDEVICE, "%s", l->why.text);
+  if (l->open) return GB_OK;
+  gb_status st = open_blas(gpu, l, &l->why);
+  if (st == GB_OK) st = open_solver(gpu, l, &l->why);
+  l->open = st == GB_OK;
+  if (l->open) return GB_OK;
+  close_handles(l);
+  return gb_fail(err, st, "%s", l->why.text);
 }
 
 void gb_cuda_libraries_close (gb_cuda *gpu) {
   gb_cuda_libraries *l = gpu->libraries;
   if (l == NULL) return;
-  if (l->params != NULL) l->solver->cusolverDnDestroyParams(l->params);
-  if (l->solver_handle != NULL) l->solver->cusolverDnDestroy(l->solver_handle);
-  if (l->blas_handle != NULL) l->blas->cublasDestroy_v2(l->blas_handle);
+  close_handles(l);
   if (l->near_bytes > 0) gb_ledger_unbook(&gpu->home->ledger, l->near_bytes);
   free(l->near);
   free(l);

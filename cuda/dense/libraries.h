@@ -37,10 +37,11 @@ typedef struct gb_cuda_libraries {
   } shape[GB_CUDA_SHAPES];
   void *near; /* workspace of the host */
   size_t near_bytes;
-  gb_error why; /* text: why they cannot be used; "": they can */
+  bool open;
+  gb_error why; /* they are not: text */
 } gb_cuda_libraries;
 
-/* Errors: EDEVICE with the reason, and ENOMEM. Later calls repeat the first one's outcome. */
+/* Opens them unless they are open. Errors, with the reason: EINTERNAL, ENOMEM; EDEVICE where the GPU is lost. */
 gb_status gb_cuda_libraries_use (gb_cuda *gpu, gb_cuda_libraries **out, gb_error *err);
 void gb_cuda_libraries_close (gb_cuda *gpu);
 

@@ -47,13 +47,24 @@ static bool is_small (const gb_shape *s) {
   return true;
 }
 
-static const char *dense_lack (const gb_device *dev, const gb_opaque *o) {
-  gb_cuda_libraries *l;
+static const char *dense_lack (const gb_opaque *o) {
   if (o->in_dtype[0] != GB_F64 && o->in_dtype[0] != GB_F32) return "its libraries know f64 and f32 alone";
   if (o->packed || o->packed_inverse) return "packed triangles stay on the CPU in this version";
   if (o->grown) return "factors that grow stay on the CPU in this version";
   if (!is_small(&o->in_shape[0]) || (o->nin > 1 && !is_small(&o->in_shape[1])))
     return "its libraries count up to 2^31 rows and columns";
+  return NULL;
+}
+
+static const char *lack_of (const gb_opaque *o) {
+  if (table[o->op].home != NULL) return table[o->op].home;
+  if (table[o->op].run == NULL) return "it is no opaque op";
+  return gb_op_has(o->op, GB_TRAIT_DENSE) ? dense_lack(o) : NULL;
+}
+
+/* NULL: the libraries can be used. */
+static const char *libraries_lack (const gb_device *dev) {
+  gb_cuda_libraries *l;
   if (gb_cuda_libraries_use(gb_cuda_of(dev), &l, NULL) == GB_OK) return NULL;
   l = gb_cuda_of(dev)->libraries;
   return l != NULL && l->why.text[0] != '\0' ? l->why.text : "its libraries cannot be used";
@@ -61,9 +72,8 @@ static const char *dense_lack (const gb_device *dev, const gb_opaque *o) {
 
 bool gb_cuda_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
   if (f != NULL) return gb_cuda_fold_supports(dev, f, lack);
-  if (table[o->op].run == NULL)
-    lack->why = table[o->op].home != NULL ? table[o->op].home : "it is no opaque op";
-  else if (gb_op_has(o->op, GB_TRAIT_DENSE)) lack->why = dense_lack(dev, o);
+  lack->why = lack_of(o);
+  if (lack->why == NULL && gb_op_has(o->op, GB_TRAIT_DENSE)) lack->why = libraries_lack(dev);
   return lack->why == NULL;
 }
 
@@ -82,14 +92,14 @@ static gb_status clear_found (gb_cuda *gpu, gb_cuda_found *found, gb_error *err)
 
 gb_status gb_cuda_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
                           void *scratch, gb_error *err) {
-  gb_lack lack = {.why = NULL, .ins = -1};
+  const char *why = lack_of(o);
   gb_cuda *gpu = gb_cuda_of(dev);
+  gb_cuda_libraries *l = NULL;
+  if (why != NULL)
+    return gb_fail(err, GB_EINTERNAL, "%s does not run on device %s: %s", gb_ops[o->op].name, dev->name, why);
   GB_TRY(gb_cuda_enter(gpu, err));
-  if (!gb_cuda_supports(dev, NULL, o, &lack))
-    return gb_fail(err, GB_EDEVICE, "%s does not run on device %s: %s", gb_ops[o->op].name, dev->name,
-                   lack.why);
-  const gb_cuda_call c = {dev, gpu, gpu->libraries, o, in, out, scratch, (gb_cuda_found *)(void *)gpu->room,
-                          err};
+  if (gb_op_has(o->op, GB_TRAIT_DENSE)) GB_TRY(gb_cuda_libraries_use(gpu, &l, err));
+  const gb_cuda_call c = {dev, gpu, l, o, in, out, scratch, (gb_cuda_found *)(void *)gpu->room, err};
   GB_TRY(clear_found(gpu, c.found, err));
   return table[o->op].run(&c);
 }

@@ -33,11 +33,13 @@ static __global__ void beside (GB_PARAMETER gb_cuda_slabs x, bool backwards, con
   }
 }
 
+/* One contiguous lane. */
 template <class A>
-static __global__ void along (GB_PARAMETER gb_cuda_slabs x, bool backwards, const void *from, void *to) {
+static GB_DEVICE void sum_lane (const gb_cuda_slabs &x, size_t first, bool backwards, const void *from,
+                                void *to) {
   __shared__ A part[GB_CUDA_THREADS];
   A sum = 0;
-  const size_t first = (size_t)blockIdx.x * x.n, t = threadIdx.x;
+  const size_t t = threadIdx.x;
   for (size_t step = 0; step < x.n; step += GB_CUDA_THREADS) {
     const size_t here = x.n - step < GB_CUDA_THREADS ? x.n - step : GB_CUDA_THREADS;
     const size_t i = first + (backwards ? x.n - 1 - step - t : step + t);
@@ -51,11 +53,18 @@ static __global__ void along (GB_PARAMETER gb_cuda_slabs x, bool backwards, cons
 }
 
 template <class A>
+static __global__ void along (GB_PARAMETER gb_cuda_slabs x, bool backwards, const void *from, void *to) {
+  for (size_t lane = blockIdx.x; lane < x.outer; lane += gridDim.x)
+    sum_lane<A>(x, lane * x.n, backwards, from, to);
+}
+
+template <class A>
 static void start (const gb_cuda_slabs *x, bool backwards, const void *from, void *to, cudaStream_t s) {
   const size_t lanes = x->outer * x->inner;
   if (lanes * x->n == 0) return;
   if (x->inner == 1)
-    GB_LAUNCH((along<A>), (unsigned)lanes, (unsigned)GB_CUDA_THREADS, 0, s, *x, backwards, from, to);
+    GB_LAUNCH((along<A>), (unsigned)(lanes < GB_CUDA_MOST_GROUPS ? lanes : GB_CUDA_MOST_GROUPS),
+              (unsigned)GB_CUDA_THREADS, 0, s, *x, backwards, from, to);
   else GB_CUDA_OVER((beside<A>), lanes, s, *x, backwards, from, to);
 }
 

@@ -7,19 +7,35 @@ gb_device *far_gpu;
 bool ran_far[GB_NOPS];
 size_t far_room[3];
 
-int start_far (void **state) {
+static const struct {
+  const char *order, *schedule;
+} settings[] = {{"fwd", "eager"}, {"rev", "lazy"}, {"7", "3"}};
+static int setting;
+
+static int start_far (void **state) {
   gb_error err;
   (void)state;
   gpu_begin();
+  assert_true(emu_set("ORDER", settings[setting].order));
+  assert_true(emu_set("SCHEDULE", settings[setting].schedule));
   op_device = gpu_home();
   if (gpu_open(0, (size_t)512 << 20, &far_gpu, &err) != GB_OK) fail_msg("%s", err.text);
   return 0;
 }
 
-int stop_far (void **state) {
+static int stop_far (void **state) {
   (void)state;
   gpu_close(far_gpu);
   return 0;
+}
+
+int run_far_tests (const char *name, const struct CMUnitTest *tests, size_t count) {
+  int failed = 0;
+  for (setting = 0; setting < (int)(sizeof settings / sizeof *settings); setting++) {
+    print_message("threads %s, work %s\n", settings[setting].order, settings[setting].schedule);
+    failed += _cmocka_run_group_tests(name, tests, count, start_far, stop_far);
+  }
+  return failed;
 }
 
 /* -- memory of the GPU between guards */

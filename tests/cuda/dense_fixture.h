@@ -8,9 +8,10 @@
 extern gb_device *far_gpu;
 extern size_t far_room[3]; /* bytes that an input lies in; 0: what its shape says */
 
-/* Of a group of tests: opens and closes GPU 0; op_device is its home. */
-int start_far (void **state);
-int stop_far (void **state);
+/* Runs the tests in several orders of threads and of work in the stream, each on GPU 0 opened for it; op_device
+** is its home. The number of failed tests. */
+int run_far_tests (const char *name, const struct CMUnitTest *tests, size_t count);
+#define RUN_FAR_TESTS(name, tests) run_far_tests((name), (tests), sizeof(tests) / sizeof *(tests))
 
 /* What both gave. Outputs of the CPU are those of the case. */
 typedef struct far_run {

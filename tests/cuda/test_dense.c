@@ -226,6 +226,49 @@ static void triangular_systems_are_near (void **state) {
         }
 }
 
+/* More columns than a canonical panel has, and a window of them: the same bits. */
+static void panels_of_columns_do_not_change_bits (void **state) {
+  const size_t n = 5, r = 2048 + 3;
+  (void)state;
+  for (int t = 0; t < 2; t++) {
+    const size_t size = gb_dtype_size(types[t]);
+    void *l = triangle(n, 2, types[t]), *b = of_type(random_normal(n * r, 9), n * r, types[t]);
+    char *last = malloc(n * 3 * size);
+    for (size_t i = 0; i < n; i++) memcpy(last + i * 3 * size, (char *)b + (i * r + 2048) * size, 3 * size);
+    op_case c = with_matrix(GB_OP_SOLVE_CHOL, types[t], shape2(n, n), l);
+    op_case d = with_matrix(GB_OP_SOLVE_CHOL, types[t], shape2(n, n), l);
+    op_in(&c, types[t], shape2(n, r), b);
+    op_in(&d, types[t], shape2(n, 3), last);
+    op_out(&c, 0, types[t], shape2(n, r));
+    op_out(&d, 0, types[t], shape2(n, 3));
+    far_run all = run_both(&c, -1), some = run_both(&d, -1);
+    assert_both_run(&c, &all);
+    assert_both_run(&d, &some);
+    assert_near(&c, &all, 0, bound_of(n, types[t], 10));
+    for (size_t i = 0; i < n; i++)
+      assert_memory_equal((char *)all.out[0] + (i * r + 2048) * size, (char *)some.out[0] + i * 3 * size,
+                          3 * size);
+    end_both(&c, &all);
+    end_both(&d, &some);
+    free(l), free(b), free(last);
+  }
+}
+
+/* An inverse of more columns than a panel has, of a factor whose inverse is known: L = I but for a column. */
+static void an_inverse_of_two_panels_is_exact (void **state) {
+  const size_t n = 2048 + 2;
+  (void)state;
+  float *l = calloc(n * n, sizeof *l);
+  for (size_t i = 0; i < n; i++) l[i * n + i] = 2, l[i * n] = i % 7 == 0 ? 2 : 0;
+  op_case c = with_matrix(GB_OP_CHOL_INVERSE, GB_F32, shape2(n, n), l);
+  op_out(&c, 0, GB_F32, shape2(n, n));
+  far_run run = run_both(&c, -1);
+  assert_both_run(&c, &run);
+  assert_near(&c, &run, 0, 0);
+  end_both(&c, &run);
+  free(l);
+}
+
 /* With a diagonal of powers of 2 and dyadic entries nothing rounds. */
 static void dyadic_systems_are_exact (void **state) {
   const size_t n = 12, r = 5;
@@ -526,6 +569,8 @@ int main (void) {
       cmocka_unit_test(a_dyadic_factor_is_exact),
       cmocka_unit_test(failing_factors_say_the_same),
       cmocka_unit_test(triangular_systems_are_near),
+      cmocka_unit_test(panels_of_columns_do_not_change_bits),
+      cmocka_unit_test(an_inverse_of_two_panels_is_exact),
       cmocka_unit_test(dyadic_systems_are_exact),
       cmocka_unit_test(failing_systems_say_the_same),
       cmocka_unit_test(nan_passes_through_right_hand_sides),
@@ -540,5 +585,5 @@ int main (void) {
       cmocka_unit_test(packed_triangles_and_other_types_stay_home),
       cmocka_unit_test(every_row_runs_or_stays_home_with_a_reason),
   };
-  return cmocka_run_group_tests(tests, start_far, stop_far);
+  return RUN_FAR_TESTS("dense", tests);
 }

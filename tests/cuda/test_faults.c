@@ -13,6 +13,7 @@
 
 #include "device/registry.h"
 #include "gpu_fixture.h"
+#include "program/library.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -80,6 +81,53 @@ static gb_status work (gb_device *dev, gb_error *err) {
   return st;
 }
 
+/* -- the same with dense algebra: libraries that are opened, asked and called */
+
+/* The op on matrices of a block, at multiples of 256 bytes; its scratch is the block behind them. */
+static gb_status run_op (gb_device *dev, const gb_block *b, gb_opaque o, const size_t *in, const size_t *out,
+                         gb_error *err) {
+  const void *from[2];
+  void *to[GB_MAX_OUTPUTS];
+  o.nin = gb_ops[o.op].inputs, o.nout = gb_ops[o.op].outputs;
+  for (int i = 0; i < o.nin; i++) from[i] = (char *)b->data + 256 * in[i];
+  for (int i = 0; i < o.nout; i++) to[i] = (char *)b->data + 256 * out[i];
+  if (gb_device_opaque_scratch(dev, &o) > MIB) return gb_fail(err, GB_EINTERNAL, "much scratch");
+  return gb_device_opaque(dev, &o, from, to, (char *)b->data + MIB, err);
+}
+
+/* A = [4 2; 2 5]: factor, solution of A x = b twice, eigenvalues, a product. */
+static gb_status dense_work (gb_device *dev, gb_error *err) {
+  static const double a[4] = {4, 2, 2, 5}, b[2] = {8, 12}, factor[4] = {2, 0, 1, 2}, x[2] = {1, 2};
+  const gb_shape square = gb_shape_of(2, (size_t[]){2, 2}), line = gb_shape_of(1, (size_t[]){2});
+  gb_opaque o = {.in_shape = {square, square}, .out_shape = {square, square}};
+  gb_block room = {NULL};
+  double l[4], y[2], z[2];
+  gb_status st = gb_ledger_alloc(&dev->ledger, GB_MEM_TENSOR, 2 * MIB, "", "", &room, err);
+  if (st == GB_OK) st = gb_memory_upload(&dev->memory, room.data, a, sizeof a, err);
+  if (st == GB_OK) st = gb_memory_upload(&dev->memory, (char *)room.data + 256, b, sizeof b, err);
+  o.op = GB_OP_CHOLESKY;
+  if (st == GB_OK) st = run_op(dev, &room, o, (size_t[]){0}, (size_t[]){2}, err);
+  o.op = GB_OP_GEMM;
+  if (st == GB_OK) st = run_op(dev, &room, o, (size_t[]){0, 2}, (size_t[]){5}, err);
+  o.op = GB_OP_EIGH;
+  if (st == GB_OK) st = run_op(dev, &room, o, (size_t[]){0}, (size_t[]){6, 7}, err);
+  o.op = GB_OP_SOLVE_CHOL, o.in_shape[1] = line;
+  if (st == GB_OK) st = run_op(dev, &room, o, (size_t[]){2, 1}, (size_t[]){3}, err);
+  o.op = GB_OP_LU_SOLVE;
+  if (st == GB_OK) st = run_op(dev, &room, o, (size_t[]){0, 1}, (size_t[]){4}, err);
+  if (st == GB_OK) st = gb_memory_download(&dev->memory, l, (char *)room.data + 512, sizeof l, err);
+  if (st == GB_OK) st = gb_memory_download(&dev->memory, y, (char *)room.data + 768, sizeof y, err);
+  if (st == GB_OK) st = gb_memory_download(&dev->memory, z, (char *)room.data + 1024, sizeof z, err);
+  for (int i = 0; st == GB_OK && i < 4; i++) assert_true(l[i] == factor[i]);
+  for (int i = 0; st == GB_OK && i < 2; i++)
+    assert_true(y[i] - x[i] < 1e-14 && x[i] - y[i] < 1e-14 && z[i] - x[i] < 1e-14 && x[i] - z[i] < 1e-14);
+  gb_ledger_free(&dev->ledger, &room);
+  gb_ledger_release(&dev->ledger);
+  return st;
+}
+
+typedef gb_status work_fn (gb_device *dev, gb_error *err);
+
 /* Out of room is no loss, and what CUDA refuses for another reason is neither; but a failure that was met
 ** where no status is returned is one. */
 static bool is_sorted (int code, gb_status st) {
@@ -91,7 +139,7 @@ enum { SOUND, FAILED, PAST, WRONG_STATUS, WITHOUT_WORDS, LEAKED, ACCOUNT };
 
 /* A session in which call number k fails. What it holds in the end: a GPU that is lost gives nothing back,
 ** and where the session ended well, the call that failed may have been one that gives back. */
-static int session (const char *schedule, int code, long k) {
+static int session (work_fn *todo, const char *schedule, int code, long k) {
   gb_device *dev;
   gb_error err = {.text = ""};
   char rule[32];
@@ -100,7 +148,7 @@ static int session (const char *schedule, int code, long k) {
   emu_set("SCHEDULE", schedule);
   emu_set("FAIL", rule);
   gb_status st = gpu_open(0, 64 * MIB, &dev, &err);
-  if (st == GB_OK) st = work(dev, &err);
+  if (st == GB_OK) st = todo(dev, &err);
   if (dev != NULL && dev->ledger.used != 0) return ACCOUNT;
   gb_device_free(dev);
   if (!is_sorted(code, st)) return WRONG_STATUS;
@@ -112,24 +160,23 @@ static int session (const char *schedule, int code, long k) {
 }
 
 /* In a process of its own: what a lost GPU keeps goes with it. */
-static int session_apart (const char *schedule, int code, long k) {
+static int session_apart (work_fn *todo, const char *schedule, int code, long k) {
   int status;
   fflush(stdout);
   const pid_t child = fork();
-  if (child == 0) _exit(session(schedule, code, k));
+  if (child == 0) _exit(session(todo, schedule, code, k));
   assert_int_equal(waitpid(child, &status, 0), child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void test_each_call (void **state) {
+static void fail_each_call (work_fn *todo, int least) {
   static const int codes[] = {1, 2, 700};
   static const char *const schedules[] = {"eager", "lazy"};
   int failed = 0, sessions = 0;
-  (void)state;
   for (int s = 0; s < 2; s++)
     for (int c = 0; c < 3; c++)
       for (long k = 1;; k++) {
-        const int outcome = session_apart(schedules[s], codes[c], k);
+        const int outcome = session_apart(todo, schedules[s], codes[c], k);
         if (outcome < SOUND || outcome > PAST)
           fail_msg("%s, code %d at call %ld: outcome %d", schedules[s], codes[c], k, outcome);
         sessions++;
@@ -137,7 +184,16 @@ static void test_each_call (void **state) {
         if (outcome == PAST) break;
       }
   print_message("%d sessions, %d of them failed\n", sessions, failed);
-  assert_true(failed > 60 && failed < sessions);
+  assert_true(failed > least && failed < sessions);
+}
+
+static void test_each_call (void **state) {
+  (void)state;
+  fail_each_call(work, 60);
+}
+static void test_each_dense_call (void **state) {
+  (void)state;
+  fail_each_call(dense_work, 600);
 }
 
 /* -- loss */
@@ -207,9 +263,8 @@ static void test_loss (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reasons),
-      cmocka_unit_test(test_other_version),
-      cmocka_unit_test(test_each_call),
+      cmocka_unit_test(test_reasons),   cmocka_unit_test(test_other_version),
+      cmocka_unit_test(test_each_call), cmocka_unit_test(test_each_dense_call),
       cmocka_unit_test(test_loss),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,5 +171,5 @@ int main (void) {
       cmocka_unit_test(positions_outside_the_axis_are_named),
       cmocka_unit_test(every_row_runs_or_stays_home_with_a_reason),
   };
-  return cmocka_run_group_tests(tests, start_far, stop_far);
+  return RUN_FAR_TESTS("move", tests);
 }
