@@ -453,6 +453,26 @@ host/cpu/isa/chain_ops.def
 's/^STEP2(LE,  le,  ge,/STEP2(LE,  le,  gt,/'
 'a step with exchanged inputs compares strictly'
 
+host/plan/structure/home.c
+'s/offset -= low/offset -= 0 * low/'
+'addresses of a leaf that goes home count from its element (0, ..., 0)'
+
+host/plan/structure/home.c
+'s/  if (!whole) {/  if (false) {/'
+'a leaf with gaps goes home without them'
+
+host/plan/structure/home.c
+'s/ \&\& !h->read_there\[b\]//'
+'a result that the device reads stays at home'
+
+host/plan/structure/home.c
+'s/? home->ops->block : GB_BLOCK/? home->ops->block : 64/'
+'a dense op at home works in other blocks'
+
+host/plan/structure/home.c
+'s/    buf->elsewhere = true;/    buf->elsewhere = false;/'
+'far device: a value on the device stands in for one at home'
+
 host/plan/structure/supports.c
 's/  for (int s = 0; s < low->nsteps; s++) {/  for (int s = 1; s < low->nsteps; s++) {/'
 'the first step is planned for a device that does not run it'
