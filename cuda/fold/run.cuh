@@ -3,7 +3,7 @@
 #ifndef GB_CUDA_FOLD_RUN_CUH
 #define GB_CUDA_FOLD_RUN_CUH
 
-#include "cuda/fold/draw.cuh"
+#include "cuda/draw.cuh"
 #include "cuda/fold/memory.cuh"
 #include "cuda/fold/program.h"
 #include "cuda/fold/value.cuh"
@@ -112,6 +112,11 @@ GB_INLINE float gb_ramp (const gb_cuda_ins &i, int64_t at, float) { return (floa
 GB_INLINE int64_t gb_bound (gb_number n, int64_t) { return n.i; }
 GB_INLINE double gb_bound (gb_number n, double) { return n.f; }
 GB_INLINE float gb_bound (gb_number n, float) { return (float)n.f; }
+
+/* Uniform in (0, 1), or standard normal. */
+static GB_CALLED double gb_draw (bool normal, const uint64_t seed[2], uint64_t number) {
+  return normal ? gb_draw_normal(seed[0], seed[1], number) : gb_draw_uniform(seed[0], seed[1], number);
+}
 
 template <class A> GB_CALLED void gb_run_leaf (gb_frame<A> &f, const gb_cuda_ins &i) {
   typedef typename A::real T;

@@ -142,60 +142,24 @@ GB_INLINE double ed_split (double y, double *m) {
 
 /* -- integers; arithmetic wraps around */
 
+#define GB_INTEGER GB_INLINE
+#include "arith/integer.inc"
+#undef GB_INTEGER
+
 struct gb_integer {
   typedef int64_t real;
-  static GB_DEVICE int64_t add (int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-  static GB_DEVICE int64_t sub (int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-  static GB_DEVICE int64_t mul (int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+  static GB_DEVICE int64_t add (int64_t a, int64_t b) { return integer_add(a, b); }
+  static GB_DEVICE int64_t sub (int64_t a, int64_t b) { return integer_sub(a, b); }
+  static GB_DEVICE int64_t mul (int64_t a, int64_t b) { return integer_mul(a, b); }
   static GB_DEVICE int64_t fma (int64_t a, int64_t b, int64_t c) { return add(mul(a, b), c); }
-
-  static GB_DEVICE int64_t idiv (int64_t a, int64_t b) {
-    if (b == 0) return 0;
-    if (b == -1) return sub(0, a);
-    return a / b - (a % b != 0 && (a ^ b) < 0);
-  }
-
   static GB_CALLED int64_t map (int op, int64_t x, int64_t y, int64_t z) {
-    switch (op) {
-      case GB_OP_NEG: return sub(0, x);
-      case GB_OP_ABS: return x < 0 ? sub(0, x) : x;
-      case GB_OP_SIGN: return (x > 0) - (x < 0);
-      case GB_OP_SQUARE: return mul(x, x);
-      case GB_OP_RELU: return x > 0 ? x : 0;
-      case GB_OP_ISNAN: return 0;
-      case GB_OP_ISFINITE: return 1;
-      case GB_OP_NOT: return x == 0;
-      case GB_OP_ADD: return add(x, y);
-      case GB_OP_SUB: return sub(x, y);
-      case GB_OP_MUL: return mul(x, y);
-      case GB_OP_IDIV: return idiv(x, y);
-      case GB_OP_MOD: return sub(x, mul(idiv(x, y), y));
-      case GB_OP_MAXIMUM: return x > y ? x : y;
-      case GB_OP_MINIMUM: return x < y ? x : y;
-      case GB_OP_LT: return x < y;
-      case GB_OP_LE: return x <= y;
-      case GB_OP_GT: return x > y;
-      case GB_OP_GE: return x >= y;
-      case GB_OP_EQ: return x == y;
-      case GB_OP_NE: return x != y;
-      case GB_OP_AND: return x != 0 && y != 0;
-      case GB_OP_OR: return x != 0 || y != 0;
-      case GB_OP_WHERE: return x != 0 ? y : z;
-      default: return x; /* FLOOR, CEIL, ROUND, DETACH */
-    }
+    return integer_map((gb_op)op, x, y, z);
   }
   static GB_DEVICE int64_t radial (int, int, int, int64_t, double, double) { return 0; } /* never asked */
   static GB_DEVICE int64_t exp (int64_t) { return 0; }
   static GB_DEVICE int64_t lse2 (int64_t, int64_t) { return 0; }
   static GB_DEVICE int64_t combine (int m, int64_t a, int64_t t) {
-    switch (m) {
-      case GB_PROD: return mul(a, t);
-      case GB_MINIMUM: return t < a ? t : a;
-      case GB_MAXIMUM: return t > a ? t : a;
-      case GB_ANYTRUE: return a != 0 || t != 0;
-      case GB_ALLTRUE: return a != 0 && t != 0;
-      default: return add(a, t);
-    }
+    return integer_combine((gb_monoid)m, a, t);
   }
   static GB_DEVICE int64_t join (int m, int64_t a, int64_t b) { return combine(m, a, b); }
   static GB_DEVICE int64_t finite_or_0 (int64_t x) { return x; }

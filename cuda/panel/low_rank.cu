@@ -1,6 +1,6 @@
 /* low_rank.cu - a low-rank matrix plus noise, by Woodbury's formula, and samples through its root. All sums
 ** are the chains of cpu/panel/low_rank.c: of a block of rows, then of the blocks; or of the rows of L'. */
-#include "cuda/panel/draw.cuh"
+#include "cuda/draw.cuh"
 #include "cuda/panel/view.cuh"
 
 #include <math.h>
@@ -177,7 +177,7 @@ void gb_cuda_panel_solve (const gb_low_rank *of, gb_panel x, gb_panel y) {
 
 static __global__ void draw_factors (low_rank p, uint64_t seed, size_t c0, size_t n, double *f) {
   const size_t e = gb_cuda_thread();
-  if (e < p.rank * WIDTH) f[e] = gb_cuda_draw_normal(seed, c0 + e % WIDTH, n + e / WIDTH);
+  if (e < p.rank * WIDTH) f[e] = gb_draw_normal(seed, c0 + e % WIDTH, n + e / WIDTH);
 }
 
 struct sampling {
@@ -194,7 +194,7 @@ static __global__ void sample_rows (sampling q) {
   double s = 0;
   for (size_t m = 0; m < q.p.rank; m++) s += q.f[m * WIDTH + c] * q.p.lt[m * q.p.n + place];
   const double root = q.p.lt != NULL ? sqrt(q.p.noise) : 1;
-  double z = root * gb_cuda_draw_normal(q.seed, q.c0 + c, place);
+  double z = root * gb_draw_normal(q.seed, q.c0 + c, place);
   if (q.p.d != NULL) z *= sqrt(q.p.d[place]);
   *gb_cuda_entry(q.out, i, c) = (z + s) / (q.p.lt != NULL ? scale_of(q.p, place) : 1);
 }

@@ -1,5 +1,5 @@
 /* vector.cu - elementwise work on panels, a thread an entry. */
-#include "cuda/panel/draw.cuh"
+#include "cuda/draw.cuh"
 #include "cuda/panel/view.cuh"
 
 #include <float.h>
@@ -72,7 +72,7 @@ static GB_DEVICE void do_entry (const job &j, size_t i, size_t k, double *x, dou
     case MULTIPLY: *x *= j.g[k]; break;
     case INVERSE_ROOT: *x = 1 / sqrt(*x + j.value); break;
     case MODULI: *x = modulus(*x); break;
-    case NORMALS: *x = gb_cuda_draw_normal(j.seed, j.stream - k, j.first + i); break;
+    case NORMALS: *x = gb_draw_normal(j.seed, j.stream - k, j.first + i); break;
     case SHIFT:
       if (j.exponent[k] != 0) *x = ldexp(*x, j.sign * j.exponent[k]);
       break;

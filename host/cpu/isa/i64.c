@@ -1,55 +1,12 @@
 /* i64.c - the kernels over int64_t, in plain C: for positions and counts, which are never critical for speed.
-** Arithmetic wraps (through uint64_t), so every input is defined. */
+** Arithmetic: arith/integer.inc. */
 #include "cpu/isa/i64.h"
 #include <assert.h>
 
 typedef int64_t i64;
 
-static i64 add (i64 a, i64 b) { return (i64)((uint64_t)a + (uint64_t)b); }
-static i64 sub (i64 a, i64 b) { return (i64)((uint64_t)a - (uint64_t)b); }
-static i64 mul (i64 a, i64 b) { return (i64)((uint64_t)a * (uint64_t)b); }
-
-/* Rounded down; -1 is separate because INT64_MIN / -1 traps. */
-static i64 idiv (i64 a, i64 b) {
-  if (b == 0) return 0;
-  if (b == -1) return sub(0, a);
-  return a / b - (a % b != 0 && (a ^ b) < 0);
-}
-static i64 mod (i64 a, i64 b) { return sub(a, mul(idiv(a, b), b)); }
-
-static i64 value (gb_op op, i64 x, i64 y, i64 z) {
-  switch (op) {
-    case GB_OP_NEG: return sub(0, x);
-    case GB_OP_ABS: return x < 0 ? sub(0, x) : x;
-    case GB_OP_SIGN: return (x > 0) - (x < 0);
-    case GB_OP_FLOOR:
-    case GB_OP_CEIL:
-    case GB_OP_ROUND:
-    case GB_OP_DETACH: return x;
-    case GB_OP_SQUARE: return mul(x, x);
-    case GB_OP_RELU: return x > 0 ? x : 0;
-    case GB_OP_ISNAN: return 0;
-    case GB_OP_ISFINITE: return 1;
-    case GB_OP_NOT: return x == 0;
-    case GB_OP_ADD: return add(x, y);
-    case GB_OP_SUB: return sub(x, y);
-    case GB_OP_MUL: return mul(x, y);
-    case GB_OP_IDIV: return idiv(x, y);
-    case GB_OP_MOD: return mod(x, y);
-    case GB_OP_MAXIMUM: return x > y ? x : y;
-    case GB_OP_MINIMUM: return x < y ? x : y;
-    case GB_OP_LT: return x < y;
-    case GB_OP_LE: return x <= y;
-    case GB_OP_GT: return x > y;
-    case GB_OP_GE: return x >= y;
-    case GB_OP_EQ: return x == y;
-    case GB_OP_NE: return x != y;
-    case GB_OP_AND: return x != 0 && y != 0;
-    case GB_OP_OR: return x != 0 || y != 0;
-    case GB_OP_WHERE: return x != 0 ? y : z;
-    default: assert(!"an op without an integer value"); return 0;
-  }
-}
+#define GB_INTEGER static inline
+#include "arith/integer.inc"
 
 /* Element (j, i) of an argument. */
 static i64 at (gb_arg a, size_t j, size_t i) {
@@ -69,7 +26,8 @@ void gb_i64_map (gb_op op, gb_form form, int nj, void *dst, gb_arg a, gb_arg b, 
   const size_t lanes = form == GB_FORM_LANE || form == GB_FORM_FULL ? GB_TI : 1;
   for (size_t j = 0; j < rows; j++)
     for (size_t i = 0; i < lanes; i++)
-      out[j * lanes + i] = value(op, at(a, j, i), nargs > 1 ? at(b, j, i) : 0, nargs > 2 ? at(c, j, i) : 0);
+      out[j * lanes + i] =
+          integer_map(op, at(a, j, i), nargs > 1 ? at(b, j, i) : 0, nargs > 2 ? at(c, j, i) : 0);
 }
 
 void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *ys, size_t ystride, const void *ws,
@@ -80,8 +38,8 @@ void gb_i64_sqdist (int nj, size_t d, const void *xs, const void *ys, size_t yst
     for (size_t i = 0; i < GB_TI; i++) {
       i64 s = 0;
       for (size_t k = 0; k < d; k++) {
-        const i64 t = sub(x[k * GB_TI + i], y[j * ystride + k]);
-        s = add(s, mul(w != NULL ? mul(w[k], t) : t, t));
+        const i64 t = integer_sub(x[k * GB_TI + i], y[j * ystride + k]);
+        s = integer_add(s, integer_mul(w != NULL ? integer_mul(w[k], t) : t, t));
       }
       out[j * GB_TI + i] = s;
     }
@@ -93,7 +51,7 @@ void gb_i64_dot (int nj, size_t d, const void *xs, const void *ys, size_t ystrid
   for (size_t j = 0; j < (size_t)nj; j++)
     for (size_t i = 0; i < GB_TI; i++) {
       i64 s = 0;
-      for (size_t k = 0; k < d; k++) s = add(s, mul(x[k * GB_TI + i], y[j * ystride + k]));
+      for (size_t k = 0; k < d; k++) s = integer_add(s, integer_mul(x[k * GB_TI + i], y[j * ystride + k]));
       out[j * GB_TI + i] = s;
     }
 }
@@ -104,7 +62,8 @@ void gb_i64_contract_row (int nj, size_t R, const void *tp, const void *vp, size
   for (size_t j = 0; j < (size_t)nj; j++)
     for (size_t r = 0; r < R; r++)
       for (size_t i = 0; i < GB_TI; i++)
-        acc[r * GB_TI + i] = add(acc[r * GB_TI + i], mul(t[j * GB_TI + i], v[j * vstride + r]));
+        acc[r * GB_TI + i] =
+            integer_add(acc[r * GB_TI + i], integer_mul(t[j * GB_TI + i], v[j * vstride + r]));
 }
 
 void gb_i64_contract_col (int nj, size_t R, const void *tp, const void *gp, void *bufp) {
@@ -114,20 +73,8 @@ void gb_i64_contract_col (int nj, size_t R, const void *tp, const void *gp, void
     for (size_t r = 0; r < R; r++)
       for (size_t i = 0; i < GB_TI; i++) {
         i64 *b = buf + (j * R + r) * GB_LANES + i % GB_LANES;
-        *b = add(*b, mul(t[j * GB_TI + i], g[r * GB_TI + i]));
+        *b = integer_add(*b, integer_mul(t[j * GB_TI + i], g[r * GB_TI + i]));
       }
-}
-
-static i64 combine (gb_monoid m, i64 a, i64 t) {
-  switch (m) {
-    case GB_SUM: return add(a, t);
-    case GB_PROD: return mul(a, t);
-    case GB_MINIMUM: return t < a ? t : a;
-    case GB_MAXIMUM: return t > a ? t : a;
-    case GB_ANYTRUE: return a != 0 || t != 0;
-    case GB_ALLTRUE: return a != 0 && t != 0;
-    default: assert(!"a monoid without a vector form"); return a;
-  }
 }
 
 /* Chains of 'width' lanes, those of row j at dst + j * step. */
@@ -135,7 +82,7 @@ static void reduce (gb_monoid m, int nj, size_t width, size_t step, const i64 *t
   for (size_t j = 0; j < (size_t)nj; j++)
     for (size_t i = 0; i < GB_TI; i++) {
       i64 *a = dst + j * step + i % width;
-      *a = combine(m, *a, t[j * GB_TI + i]);
+      *a = integer_combine(m, *a, t[j * GB_TI + i]);
     }
 }
 

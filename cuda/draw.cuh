@@ -1,17 +1,19 @@
-/* draw.cuh - random numbers of one entry, with the bits of every device. */
-#ifndef GB_CUDA_PANEL_DRAW_CUH
-#define GB_CUDA_PANEL_DRAW_CUH
+/* draw.cuh - random numbers of one element, with the bits of every device. */
+#ifndef GB_CUDA_DRAW_CUH
+#define GB_CUDA_DRAW_CUH
 
-#include "cuda/panel/view.cuh"
-
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
-static GB_DEVICE uint64_t gb_cuda_bits_of (double x) {
+#include "cuda/launch.h"
+
+static GB_DEVICE uint64_t gb_draw_bits (double x) {
   uint64_t b;
   memcpy(&b, &x, sizeof b);
   return b;
 }
-static GB_DEVICE double gb_cuda_real_of (uint64_t b) {
+static GB_DEVICE double gb_draw_real (uint64_t b) {
   double x;
   memcpy(&x, &b, sizeof x);
   return x;
@@ -20,9 +22,9 @@ static GB_DEVICE double gb_cuda_real_of (uint64_t b) {
 #define GB_DRAW static GB_DEVICE
 #define REAL double
 #define BITS uint64_t
-#define D(name) gb_cuda_draw_##name
-#define AS_BITS(x) gb_cuda_bits_of(x)
-#define AS_REAL(x) gb_cuda_real_of(x)
+#define D(name) gb_draw_##name
+#define AS_BITS(x) gb_draw_bits(x)
+#define AS_REAL(x) gb_draw_real(x)
 #define MUL32(a, b) ((a) * (b))
 #define SQRT(x) sqrt(x)
 #include "base/draw.inc"
