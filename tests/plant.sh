@@ -868,6 +868,74 @@ cuda/panel/pivots.cu
 cuda/panel/view.cuh
 's/else v.row = (const size_t \*)gb_cuda_work_put(w, x.row + i0/else v.row = (const size_t *)gb_cuda_work_put(w, x.row/'
 'later rows of a long list are its first ones'
+
+cuda/dense/copy.cu
+'s/a\[e\] + jitter/a[e]/'
+'CUDA dense: a factor without its jitter'
+
+cuda/dense/check.cu
+'s/ \&\& !(lower \&\& e % m > e \/ m)//'
+'CUDA dense: the upper triangle is judged'
+
+cuda/dense/gemm.c
+'s/k0 > 0 || p->call->o->continues/p->call->o->continues/'
+'CUDA dense: a product is that of its last panel'
+
+cuda/dense/gemm.c
+'s/have == 1 ? 0 : step\[i\]/step[i]/'
+'CUDA dense: a batch axis of one matrix is walked along'
+
+cuda/dense/spectral.c
+'s/c->out\[0\], m, n, c->scratch + p.sign, s/c->out[0], m, n, NULL, s/'
+'CUDA dense: Q keeps the signs of the library'
+
+cuda/dense/spectral.c
+'s/  if (n > m) {/  if (n >= m) {/'
+'CUDA dense: a square matrix is factored as its transpose'
+
+cuda/dense/copy.cu
+'/tile\[ty\]\[tx\] = /{n;d}'
+'CUDA dense: a transpose without a barrier'
+
+cuda/dense/copy.cu
+'s/if (j > i) a\[e\] = a\[j \* n + i\];/if (j > i + 1) a[e] = a[j * n + i];/'
+'CUDA dense: a mirrored triangle lacks its first diagonal'
+
+cuda/dense/range.cu
+'s/half - e;/-half;/'
+'CUDA dense: a solution is scaled back too little'
+
+cuda/dense/sum.cu
+'s/part\[t\] += part\[t + half\]/part[t] = part[t + half]/'
+'CUDA dense: a determinant of every second entry'
+
+cuda/dense/solve.c
+'s/j \* GB_CUDA_BLOCK \* size/j * size/'
+'CUDA dense: a later panel of columns is the second column'
+
+cuda/dense/solve.c
+'s/return inputs && found/return found/'
+'CUDA dense: NaN in right-hand sides is an overflow'
+
+cuda/dense/cholesky.c
+'s/j0 < n; j0 += GB_CUDA_BLOCK/j0 < n; j0 += 2 * GB_CUDA_BLOCK/'
+'CUDA dense: an inverse without its second panel'
+
+cuda/dense/cholesky.c
+'s/w.far, near, w.near/w.far - 8, near, w.near/'
+'CUDA dense: a workspace shorter than what was asked for'
+
+cuda/move/move.cu
+'s/position >= 1 \&\&/position >= 0 \&\&/'
+'CUDA dense: position 0 is inside'
+
+cuda/move/move.cu
+'s/some\[i\] != (int64_t)row + 1/some[here - 1 - i] != (int64_t)row + 1/; s/i0 + i) \* x.inner/i0 + here - 1 - i) * x.inner/'
+'CUDA dense: entries are put in descending order'
+
+cuda/move/cumsum.cu
+'s/part\[k\] = sum += part\[k\]/part[k] = sum + part[k], sum = k + 1 == here ? (A)0 : part[k]/'
+'CUDA dense: a running sum begins again every 256 elements'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -887,6 +955,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
+    cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;
     *) targets=$(echo "$names" | sed 's/^/test_/') filter="^($(echo $names | tr ' ' '|'))\$" ;;
