@@ -4,7 +4,7 @@
 #define GB_CUDA_FOLD_RUN_CUH
 
 #include "cuda/draw.cuh"
-#include "cuda/fold/memory.cuh"
+#include "cuda/element.cuh"
 #include "cuda/fold/program.h"
 #include "cuda/fold/value.cuh"
 

@@ -1,7 +1,7 @@
 /* cumsum.cu - running sums: a chain a lane. Lanes that lie side by side are a thread each; lanes that are
 ** contiguous are a thread block each, whose threads fetch and store what its first thread adds. */
 #include "cuda/dense/launch.cuh"
-#include "cuda/move/element.cuh"
+#include "cuda/element.cuh"
 
 extern "C" {
 #include "cuda/move/kernels.h"
@@ -9,11 +9,9 @@ extern "C" {
 
 template <class A> struct sums_in { /* floats in f64, i64 modulo 2^64 */
   static GB_DEVICE double get (const void *from, size_t i, int dtype) {
-    return gb_cuda_element(from, i, dtype);
+    return gb_load<double>(from, dtype, (int64_t)i);
   }
-  static GB_DEVICE void set (void *to, size_t i, int dtype, double v) {
-    gb_cuda_set_element(to, i, dtype, v);
-  }
+  static GB_DEVICE void set (void *to, size_t i, int dtype, double v) { gb_put(to, dtype, (int64_t)i, v); }
 };
 template <> struct sums_in<uint64_t> {
   static GB_DEVICE uint64_t get (const void *from, size_t i, int) { return ((const uint64_t *)from)[i]; }

@@ -1,6 +1,6 @@
 /* move.cu - joining, taking, replacing and converting elements. */
 #include "cuda/dense/launch.cuh"
-#include "cuda/move/element.cuh"
+#include "cuda/element.cuh"
 
 extern "C" {
 #include "cuda/move/kernels.h"
@@ -32,7 +32,7 @@ extern "C" cudaError_t gb_cuda_copy_runs (const void *from, void *to, size_t row
 static __global__ void convert (int from, int to, size_t count, const void *src, void *dst) {
   GB_CUDA_EACH(i, count) {
     if (from == GB_I64 && to == GB_F32) ((float *)dst)[i] = (float)((const int64_t *)src)[i];
-    else gb_cuda_set_element(dst, i, to, gb_cuda_element(src, i, from));
+    else gb_put(dst, to, (int64_t)i, gb_load<double>(src, from, (int64_t)i));
   }
 }
 

@@ -57,6 +57,21 @@ static gb_xcounts most (const gb_fold *f) {
                       .chains = nins};
 }
 
+/* Those that a launch fits to its part, and those that no part changes. */
+char *gb_exec_lay_fitted (gb_xprog *p, const gb_xcounts *n, char *at) {
+  p->op = gb_carve(&at, n->ops, sizeof *p->op);
+  p->pack = gb_carve(&at, n->packs, sizeof *p->pack);
+  p->out = gb_carve(&at, n->outs, sizeof *p->out);
+  p->link = gb_carve(&at, n->links, sizeof *p->link);
+  return at;
+}
+char *gb_exec_lay_constant (gb_xprog *p, const gb_xcounts *n, char *at) {
+  p->value = gb_carve(&at, n->values, sizeof *p->value);
+  p->bound = gb_carve(&at, n->bound, sizeof *p->bound);
+  p->chain = gb_carve(&at, n->chains, sizeof *p->chain);
+  return at;
+}
+
 static char *lay_build (build *b, const gb_fold *f, char *at) {
   const size_t nins = (size_t)f->nins;
   b->spans = gb_carve(&at, (size_t)f->nvalues, sizeof *b->spans);

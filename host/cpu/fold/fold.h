@@ -262,14 +262,14 @@ typedef struct gb_xthread {
   const char *path;
 } gb_xthread;
 
-/* compile.c. 'room' holds gb_exec_room bytes, enough for any program of the fold. Errors: EINTERNAL. */
+/* compile.c. 'room' holds gb_exec_room bytes, enough for any program of the fold. Lay: places tables from 'at' on and
+** returns their end; fitted ones are those that a launch fits to its part. Errors: EINTERNAL. */
 size_t gb_exec_room (const gb_fold *f);
 gb_status gb_exec_compile (const gb_fold *f, void *room, gb_xprog *p, gb_error *err);
-
-/* kernel.c. Lay: places tables from 'at' on and returns their end. Enter: the kernel's program for a part of
-** its fold, with p->meta bytes of tables of its own in 'fitted'. */
 char *gb_exec_lay_fitted (gb_xprog *p, const gb_xcounts *n, char *at);
 char *gb_exec_lay_constant (gb_xprog *p, const gb_xcounts *n, char *at);
+
+/* kernel.c. The kernel's program for a part of its fold, with p->meta bytes of tables of its own in 'fitted'. */
 void gb_exec_enter (const gb_cpu_kernel *k, const gb_fold *part, void *fitted, gb_xprog *p);
 
 /* place.c */

@@ -6,21 +6,6 @@
 
 /* -- tables */
 
-/* Those that a launch fits to its part, and those that no part changes. */
-char *gb_exec_lay_fitted (gb_xprog *p, const gb_xcounts *n, char *at) {
-  p->op = gb_carve(&at, n->ops, sizeof *p->op);
-  p->pack = gb_carve(&at, n->packs, sizeof *p->pack);
-  p->out = gb_carve(&at, n->outs, sizeof *p->out);
-  p->link = gb_carve(&at, n->links, sizeof *p->link);
-  return at;
-}
-char *gb_exec_lay_constant (gb_xprog *p, const gb_xcounts *n, char *at) {
-  p->value = gb_carve(&at, n->values, sizeof *p->value);
-  p->bound = gb_carve(&at, n->bound, sizeof *p->bound);
-  p->chain = gb_carve(&at, n->chains, sizeof *p->chain);
-  return at;
-}
-
 static gb_xcounts used (const gb_xprog *p) {
   return (gb_xcounts){.ops = (size_t)(p->code[GB_FORM_FULL] + p->ncode[GB_FORM_FULL]),
                       .packs = (size_t)p->npacks,

@@ -1,15 +1,23 @@
-/* memory.cuh - elements of any dtype to and from the type that a program computes in, with the roundings of the CPU. */
-#ifndef GB_CUDA_FOLD_MEMORY_CUH
-#define GB_CUDA_FOLD_MEMORY_CUH
+/* element.cuh - elements of any dtype to and from a type that is computed in, with the roundings of the CPU. */
+#ifndef GB_CUDA_ELEMENT_CUH
+#define GB_CUDA_ELEMENT_CUH
 
-#include "cuda/fold/value.cuh"
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
-#define GB_HALF GB_INLINE
+#include "cuda/launch.h"
+
+extern "C" {
+#include "program/op.h"
+}
+
+#define GB_HALF static GB_DEVICE
 #include "arith/half.inc"
 #undef GB_HALF
 
 /* Towards 0; what an integer cannot hold becomes the nearest one, NaN becomes 0. */
-GB_INLINE int64_t gb_whole (double v) {
+static GB_DEVICE int64_t gb_whole (double v) {
   if (!(v > -0x1p63)) return v != v ? 0 : INT64_MIN;
   return v < 0x1p63 ? (int64_t)v : INT64_MAX;
 }
