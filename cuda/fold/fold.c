@@ -11,8 +11,8 @@
 #include "program/schedule.h"
 
 enum {
-  PANEL = 64 << 20,     /* bytes of chains and totals at once */
-  REGISTERS = 64 << 20, /* bytes of registers that do not fit into shared memory */
+  PANEL = 16 << 20,     /* bytes of chains and totals at once */
+  REGISTERS = 16 << 20, /* bytes of registers that do not fit into shared memory */
   SHARED = 48 << 10,    /* bytes of shared memory that every block can have */
   BLOCKS = 16,          /* thread blocks a multiprocessor, at most */
 };
@@ -183,13 +183,29 @@ static void choose_panel (gb_cuda_layout *l, size_t most) {
   if (l->panel == 0) l->panel = 1;
 }
 
+/* Thread blocks that have something to do in the pass with the most work. */
+static size_t most_work (const gb_cuda_layout *l) {
+  const gb_cuda_program *p = &l->p;
+  const size_t parts = p->lists ? p->parts / GB_LANES : p->parts;
+  switch (p->reach) {
+    case GB_CUDA_ROW: {
+      const size_t rows = p->parts - p->mirrors, mirrors = GB_CUDA_ROWS / GB_CUDA_COLUMNS * p->mirrors;
+      return l->panel * (rows > mirrors ? rows : mirrors);
+    }
+    case GB_CUDA_COL: return l->panel * parts;
+    case GB_CUDA_ALL: return l->panel * ceiling(parts, GB_CUDA_HALVES);
+    default: return l->panel;
+  }
+}
+
 static void choose_grid (gb_cuda_layout *l, const gb_cuda *gpu, gb_cuda_type type) {
   const size_t size = type == GB_CUDA_F32 || type == GB_CUDA_F32_UNIT ? 4 : 8;
-  const size_t bytes = (size_t)l->p.nregs * GB_CUDA_BATCH * GB_CUDA_BLOCK * size;
+  const size_t bytes = (size_t)l->p.nregs * GB_CUDA_BATCH * GB_CUDA_BLOCK * size, work = most_work(l);
   l->blocks = (unsigned)gpu->multiprocessors * BLOCKS;
   l->shared = bytes <= SHARED ? bytes : 0;
   if (l->shared == bytes) return;
   if (l->blocks > REGISTERS / bytes) l->blocks = (unsigned)(REGISTERS / bytes);
+  if (l->blocks > work) l->blocks = (unsigned)work;
   if (l->blocks == 0) l->blocks = 1;
   l->registers = take(&l->bytes, l->blocks * bytes);
 }
