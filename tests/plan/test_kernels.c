@@ -204,7 +204,7 @@ static void each_device_compiles_what_it_runs (void **unused) {
 static void own_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
   (void)dev;
   gb_schedule_default(f, out);
-  out->chain[out->tile] *= 4;
+  if (out->tile >= 0) out->chain[out->tile] *= 4;
   out->symmetric = false;
 }
 

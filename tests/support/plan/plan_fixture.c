@@ -88,6 +88,7 @@ void gb_lowered_free (gb_lowered *l) {
     free(l->step[s].in);
     free(l->step[s].out);
     free(l->step[s].constant);
+    free(l->step[s].fold.operand);
   }
   free(l->buf);
   free(l->step);
@@ -168,6 +169,9 @@ void plan_end (void) {
   gb_interrupt_clear();
   while (fx.n > 0) gb_node_unref(fx.held[--fx.n]);
   gb_cache_sweep(fx.g); /* without handles no cache can be reused */
+  if (fx.device.free_profiles != NULL) fx.device.free_profiles(fx.device.profiles);
+  fx.device.free_profiles = NULL;
+  fx.device.profiles = NULL;
   fixture_end();
 }
 
