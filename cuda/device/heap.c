@@ -17,7 +17,7 @@ void gb_cuda_heap_close (gb_cuda_heap *h) {
   *h = (gb_cuda_heap){.span = NULL};
 }
 
-/* The last span that begins at or before 'at'; nspans where there is none. */
+/* The last span that begins at or before 'at'; nspans if all begin after it. */
 static size_t span_before (const gb_cuda_heap *h, size_t at) {
   size_t low = 0, high = h->nspans;
   while (low < high) {

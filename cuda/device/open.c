@@ -1,4 +1,4 @@
-/* open.c - opening a GPU by its number: each reason why there is none is one sentence. */
+/* open.c - opens a GPU by its number, or says in one sentence why it does not open. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -181,16 +181,14 @@ static gb_cuda_out describe (const encoder *e, int number) {
 
 /* -- the instructions of a walk */
 
-static bool emits (const encoder *e, const gb_cuda_walk *w, const gb_ins *i) {
+static bool emits (const gb_cuda_walk *w, const gb_ins *i) {
   for (int k = 0; k < w->nouts; k++)
     if (i->kind == GB_INS_EMIT && w->number[k] == i->x) return true;
-  (void)e;
   return false;
 }
 
-static void need_value (const encoder *e, bool *needed, int v) {
+static void need_value (bool *needed, int v) {
   if (v >= 0) needed[v] = true;
-  (void)e;
 }
 
 /* Values are defined before they are read, so one pass from the end suffices. 'last' serves as the set of needed values
@@ -201,11 +199,10 @@ static void mark_needed (encoder *e, const gb_cuda_walk *w) {
   memset(e->needed, 0, (size_t)e->f->nins);
   for (int n = e->f->nins - 1; n >= 0; n--) {
     const gb_ins *i = &e->f->ins[n];
-    e->needed[n] |= emits(e, w, i) || (has_dst(i) && wanted[i->dst]);
+    e->needed[n] |= emits(w, i) || (has_dst(i) && wanted[i->dst]);
     if (!e->needed[n] || i->kind == GB_INS_LOOP || i->kind == GB_INS_ENDLOOP) continue;
-    need_value(e, wanted, i->a);
-    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RADIAL)
-      need_value(e, wanted, i->b), need_value(e, wanted, i->c);
+    need_value(wanted, i->a);
+    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RADIAL) need_value(wanted, i->b), need_value(wanted, i->c);
     for (int l = e->around[n]; l >= 0; l = e->around[l]) e->needed[l] = e->needed[e->end[l]] = true;
   }
 }

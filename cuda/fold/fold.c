@@ -199,7 +199,7 @@ static size_t most_work (const gb_cuda_layout *l) {
 }
 
 static void choose_grid (gb_cuda_layout *l, const gb_cuda *gpu, gb_cuda_type type) {
-  const size_t size = type == GB_CUDA_F32 || type == GB_CUDA_F32_UNIT ? 4 : 8;
+  const size_t size = type == GB_CUDA_F32 ? 4 : 8;
   const size_t bytes = (size_t)l->p.nregs * GB_CUDA_BATCH * GB_CUDA_BLOCK * size, work = most_work(l);
   l->blocks = (unsigned)gpu->multiprocessors * BLOCKS;
   l->shared = bytes <= SHARED ? bytes : 0;

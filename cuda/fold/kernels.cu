@@ -23,7 +23,6 @@ extern "C" void gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned bl
                                cudaStream_t stream, const gb_cuda_program *p) {
   switch (type) {
     case GB_CUDA_F32: start<gb_exact_float>(pass, blocks, shared, stream, *p); break;
-    case GB_CUDA_F32_UNIT: start<gb_unit_float>(pass, blocks, shared, stream, *p); break;
     case GB_CUDA_F64: start<gb_double>(pass, blocks, shared, stream, *p); break;
     default: start<gb_integer>(pass, blocks, shared, stream, *p);
   }

@@ -7,13 +7,7 @@
 #include "cuda/fold/program.h"
 
 /* The arithmetic of a program. */
-typedef enum gb_cuda_type {
-  GB_CUDA_F32,
-  GB_CUDA_F32_UNIT,
-  GB_CUDA_F64,
-  GB_CUDA_I64,
-  GB_CUDA_TYPES
-} gb_cuda_type;
+typedef enum gb_cuda_type { GB_CUDA_F32, GB_CUDA_F64, GB_CUDA_I64, GB_CUDA_TYPES } gb_cuda_type;
 /* ROWS, COLUMNS, ALL and ELEMENTS make chains; ABSORB and STORE work on totals. */
 typedef enum gb_cuda_pass {
   GB_CUDA_ROWS_PASS,

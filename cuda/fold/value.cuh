@@ -1,8 +1,8 @@
 /* value.cuh - the arithmetic of one value on the device, the same text under nvcc and g++. Profiles and elementwise
 ** functions are those of host/arith, over vectors of one lane; the rest of the library is the device's own.
 **
-** Classes: ef_ float and ed_ double have the bits of the instruction set avx2 wherever only IEEE operations and profiles
-** are involved ("exact"); uf_ float takes 2^x from the special function unit ("unit"). */
+** ef_ float and ed_ double have the bits of the instruction set avx2 wherever only IEEE operations and profiles are
+** involved. */
 #ifndef GB_CUDA_FOLD_VALUE_CUH
 #define GB_CUDA_FOLD_VALUE_CUH
 
@@ -52,7 +52,6 @@ template <class A, class B> GB_INLINE A gb_bits_as (B b) {
   GB_INLINE T P##_blend(bool m, T a, T b) { return m ? a : b; }
 
 GB_LANE(ef, float, fmaf, sqrtf, floorf, ceilf, rintf, fabsf)
-GB_LANE(uf, float, fmaf, sqrtf, floorf, ceilf, rintf, fabsf)
 GB_LANE(ed, double, fma, sqrt, floor, ceil, rint, fabs)
 #undef GB_LANE
 
@@ -73,17 +72,6 @@ GB_INLINE float ef_exp2_mul (float s, float c) {
   p = fmaf(f, p, GB_F32_C1);
   p = fmaf(f, p, 1.0f);
   return p * gb_pow2(n);
-}
-
-/* One instruction of the special function unit; elsewhere the library's. */
-GB_INLINE float uf_exp2_mul (float s, float c) {
-#ifdef __CUDA_ARCH__
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(s * c));
-  return y;
-#else
-  return exp2f(s * c);
-#endif
 }
 
 GB_INLINE double ed_exp2_mul (double s, double c) {
@@ -108,7 +96,6 @@ GB_INLINE float ef_split (float y, float *m) {
   *m = gb_bits_as<float>((i & 0x007fffffu) + (uint32_t)GB_F32_RSQRT2_BITS);
   return (float)((int32_t)(i >> 23) - 127);
 }
-GB_INLINE float uf_split (float y, float *m) { return ef_split(y, m); }
 GB_INLINE double ed_split (double y, double *m) {
   const uint64_t i = gb_bits_as<uint64_t>(y) + (uint64_t)(GB_F64_ONE_BITS - GB_F64_RSQRT2_BITS);
   *m = gb_bits_as<double>((i & 0x000fffffffffffffu) + (uint64_t)GB_F64_RSQRT2_BITS);
@@ -122,18 +109,13 @@ GB_INLINE double ed_split (double y, double *m) {
 #define GB_FLOAT_LIBRARY2(fn, u, x, y) ::fn##f(x, y)
 #define GB_DOUBLE_LIBRARY2(fn, u, x, y) ::fn(x, y)
 #define ef_sleef1 GB_FLOAT_LIBRARY1
-#define uf_sleef1 GB_FLOAT_LIBRARY1
 #define ed_sleef1 GB_DOUBLE_LIBRARY1
 #define ef_sleef2 GB_FLOAT_LIBRARY2
-#define uf_sleef2 GB_FLOAT_LIBRARY2
 #define ed_sleef2 GB_DOUBLE_LIBRARY2
 
 #define GB_FLOAT
 #define V(name) ef_##name
 #define GB_VALUES gb_exact_float
-#include "cuda/fold/value.inc"
-#define V(name) uf_##name
-#define GB_VALUES gb_unit_float
 #include "cuda/fold/value.inc"
 #undef GB_FLOAT
 #define V(name) ed_##name

@@ -234,7 +234,7 @@ GB_DEVICE void gb_walk_tile (gb_frame<A> &f, gb_all_sink<A> &sink, size_t from, 
   }
 }
 
-template <class A> GB_DEVICE bool gb_has_products (const gb_cuda_program *p) {
+GB_INLINE bool gb_has_products (const gb_cuda_program *p) {
   for (int q = 0; q < p->nouts; q++)
     if (p->out[q].how == GB_CUDA_PRODUCT) return true;
   return false;
@@ -263,7 +263,7 @@ template <class A> GB_DEVICE void gb_walk_block (gb_frame<A> &f, size_t unit, si
       gb_identity<A>(p->out[q], gb_chain_words(p, p->out[q], k, sink.c.part, unit - p->unit));
   for (size_t j = p->symmetric ? lanes : 0; j < p->ntile; j += GB_TJ) {
     const bool mirrored = p->symmetric && j >= lanes + GB_TI;
-    for (int side = 0; side < (mirrored && gb_has_products<A>(p) ? 2 : 1); side++) {
+    for (int side = 0; side < (mirrored && gb_has_products(p) ? 2 : 1); side++) {
       sink.second = side == 1;
       gb_walk_tile(f, sink, j, gb_least(j + GB_TJ, p->ntile));
       if (!p->lists) gb_absorb_tile(f, sink, mirrored);

@@ -199,7 +199,7 @@ static __global__ void sample_rows (sampling q) {
   *gb_cuda_entry(q.out, i, c) = (z + s) / (q.p.lt != NULL ? scale_of(q.p, place) : 1);
 }
 
-/* Factors of more rows of L' than the room holds are none: the failure is noted by gb_cuda_work_take. */
+/* If the room cannot hold the factors, nothing is computed, and gb_cuda_work_take has noted the failure. */
 static void sample_columns (const low_rank &p, uint64_t seed, size_t c0, const gb_panel &x) {
   const size_t some = gb_cuda_rows_at_once(x);
   for (size_t i0 = 0; i0 < x.n; i0 += some) {

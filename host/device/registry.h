@@ -14,7 +14,7 @@
 typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int ordinal, size_t limit,
                                            gb_device **out, gb_error *err);
 /* Optional, too: how many devices of the kind there are, at least 1, without opening one. Errors: EDEVICE,
-** with the reason why there are none. */
+** with the reason that none can be opened. */
 #define GB_DEVICE_COUNT_SYMBOL "gb_device_count_plugin"
 typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *err);
 

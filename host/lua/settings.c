@@ -104,7 +104,7 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "why");
 }
 
-/* {cuda = {count, why}}: how many devices of a kind there are to open, or why there are none. */
+/* {cuda = {count, why}}: the devices of a kind that can be opened, or the reason that none can. */
 static void push_kinds (lua_State *L) {
   gb_error err;
   int count = 0;

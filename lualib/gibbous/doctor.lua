@@ -74,7 +74,7 @@ local function names_of(devices)
   return table.concat(names, ", ")
 end
 
--- How many GPUs there are, or why there is none.
+-- The number of GPUs, or the reason that none opens.
 local function gpus(devices)
   local cuda <const> = devices.kinds and devices.kinds.cuda
   if not cuda or cuda.count == 0 then return cuda and cuda.why or "unknown" end

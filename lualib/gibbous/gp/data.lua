@@ -37,7 +37,7 @@ end
 
 local home <const> = core.config().device
 
---- Raises where x or y lies on another device than models work on; y nil: there is none. 'what' begins the message.
+--- Raises an error if x or y lies on a device that models do not work on; y may be nil. 'what' begins the message.
 function M.check_home(what, x, y)
   local far <const> = x.device ~= home and "x" or y and y.device ~= home and "y"
   if not far then return end
