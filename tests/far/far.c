@@ -19,8 +19,9 @@
 /* -- faults */
 
 static struct {
-  size_t room, held;
-  atomic_long calls; /* left, until the device is lost */
+  size_t room;
+  atomic_size_t held; /* by every state of the process */
+  atomic_long calls;  /* left, until the device is lost */
 } fault = {.room = SIZE_MAX, .calls = LONG_MAX};
 
 void far_count (void) { atomic_fetch_sub(&fault.calls, 1); }
@@ -47,26 +48,22 @@ static gb_status read_faults (gb_error *err) {
 
 static const gb_memory_ops *near_ops (const gb_memory *m) { return m->priv; }
 
-static void *far_take (gb_memory *m, size_t bytes) {
-  if (bytes > fault.room - fault.held) return NULL;
-  void *at = near_ops(m)->take(m, bytes);
-  if (at == NULL) return NULL;
-  fault.held += bytes;
-  return far(at);
+static void *hold (void *(*take)(gb_memory *, size_t), gb_memory *m, size_t bytes) {
+  const size_t held = atomic_fetch_add(&fault.held, bytes);
+  void *at = held <= fault.room && bytes <= fault.room - held ? take(m, bytes) : NULL;
+  if (at != NULL) return far(at);
+  atomic_fetch_sub(&fault.held, bytes);
+  return NULL;
 }
+
+static void *far_take (gb_memory *m, size_t bytes) { return hold(near_ops(m)->take, m, bytes); }
 static void far_give (gb_memory *m, void *p, size_t bytes) {
-  fault.held -= bytes;
+  atomic_fetch_sub(&fault.held, bytes);
   near_ops(m)->give(m, near(p), bytes);
 }
 static size_t far_idle (const gb_memory *m) { return near_ops(m)->idle(m); }
 static void far_trim (gb_memory *m) { near_ops(m)->trim(m); }
-static void *far_reuse (gb_memory *m, size_t bytes) {
-  if (bytes > fault.room - fault.held) return NULL;
-  void *at = near_ops(m)->reuse(m, bytes);
-  if (at == NULL) return NULL;
-  fault.held += bytes;
-  return far(at);
-}
+static void *far_reuse (gb_memory *m, size_t bytes) { return hold(near_ops(m)->reuse, m, bytes); }
 
 /* Ends the process where the host's side of a copy is an address of the device: the other way round there
 ** is nothing to see. */
