@@ -37,6 +37,9 @@ typedef enum gb_cuda_how {
   GB_CUDA_SELECT
 } gb_cuda_how;
 
+/* EXACT: the bits of GIBBOUS_ISA=avx2. UNIT: 2^x and the square roots of profiles by the special function unit. */
+typedef enum gb_cuda_arithmetic { GB_CUDA_EXACT, GB_CUDA_UNIT } gb_cuda_arithmetic;
+
 typedef enum gb_cuda_level {
   GB_CUDA_ONCE,
   GB_CUDA_LANE,
