@@ -18,8 +18,9 @@ typedef struct gb_cuda {
   char *room; /* some of its memory, for one piece of work at a time */
   size_t room_bytes;
   gb_cuda_staging staging;
-  struct gb_cuda_libraries *libraries; /* of dense algebra; NULL: not needed yet */
-  int capability;                      /* 90: 9.0 */
+  struct gb_cuda_libraries *libraries;     /* of dense algebra; NULL: not needed yet */
+  struct gb_cuda_compilation *compilation; /* of generated kernels */
+  int capability;                          /* 90: 9.0 */
   int multiprocessors;
   size_t panel;     /* bytes of chains that a fold keeps at once; 0: as many as are fast */
   size_t shared;    /* bytes of shared memory that a block can have */

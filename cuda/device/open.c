@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cuda/compile/compile.h"
 #include "cuda/dense/libraries.h"
 #include "cuda/dense/opaque.h"
 #include "cuda/device/gpu.h"
@@ -110,11 +111,13 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
   gpu->room = room;
   gpu->room_bytes = GB_CUDA_ROOM;
   GB_TRY(gb_cuda_staging_open(&gpu->staging, &gpu->home->ledger, err));
+  GB_TRY(gb_cuda_compilation_open(gpu, err));
   return probe(gpu, err);
 }
 
 static void close_gpu (gb_cuda *gpu) {
   cudaSetDevice(gpu->ordinal);
+  gb_cuda_compilation_close(gpu);
   gb_cuda_libraries_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
@@ -151,6 +154,7 @@ static void close_device (gb_device *dev) {
 static gb_status wait (gb_device *dev, gb_error *err) { return gb_cuda_wait(gb_cuda_of(dev), err); }
 static const char *isa (const gb_device *dev) { return gb_cuda_of(dev)->isa; }
 static const char *library (const gb_device *dev) { return gb_cuda_of(dev)->text; }
+static const char *kernels (const gb_device *dev) { return gb_cuda_compilation_text(gb_cuda_of(dev)); }
 
 static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .memory = gb_cuda_memory,
@@ -169,7 +173,8 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .wait = wait,
                                        .panel = &gb_cuda_panel_ops,
                                        .isa = isa,
-                                       .library = library};
+                                       .library = library,
+                                       .kernels = kernels};
 
 /* GIBBOUS_CUDA_PANEL, for tests: results do not depend on it. */
 static size_t panel_of_environment (void) {

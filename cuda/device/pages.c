@@ -1,5 +1,4 @@
-/* pages.c - the driver's functions for ranges of addresses, asked for by name: the library links the runtime
-** alone. */
+/* pages.c - ranges of addresses, by functions of the driver. */
 #include "cuda/device/pages.h"
 
 #include <cuda.h>
@@ -7,6 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/device/driver.h"
 
 #define MOST_PAGES 64 /* of one mapping */
 
@@ -27,19 +28,11 @@ FUNCTIONS(X)
 
 static bool all_there;
 
-static void *function_of_driver (const char *name, unsigned version) {
-  void *at = NULL;
-  enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  const cudaError_t e = cudaGetDriverEntryPointByVersion(name, &at, version, cudaEnableDefault, &found);
-  cudaGetLastError();
-  return e == cudaSuccess && found == cudaDriverEntryPointSuccess ? at : NULL;
-}
-
 static void find_functions (void) {
   all_there = true;
 #define X(name, version)                                                                                     \
   {                                                                                                          \
-    void *at = function_of_driver(#name, version);                                                           \
+    void *at = gb_cuda_driver_function(#name, version);                                                      \
     memcpy(&name##_, &at, sizeof at);                                                                        \
     all_there &= at != NULL;                                                                                 \
   }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/compile/compile.h"
 #include "cuda/device/gpu.h"
 #include "cuda/fold/encode.h"
 #include "cuda/fold/kernels.h"
@@ -17,12 +18,18 @@ enum {
   BLOCKS = 16,          /* thread blocks a multiprocessor, at most */
 };
 
+/* How fast the interpreter is, roughly: issue slots that an instruction of f32 takes an element, of the 128 that a
+** multiprocessor has each clock. It decides when a walk is worth a compilation, and nothing else. */
+#define SLOTS 9
+#define CLOCK 1.7e9
+
 typedef struct gb_cuda_kernel {
   gb_kernel kernel;
   gb_fold fold; /* without its lists: what gb_fold_serves compares */
   gb_cuda_type type;
   int nwalks;
   gb_cuda_walk *walks;
+  gb_cuda_code *code; /* two a walk: of its own reach, and MIRROR; NULL: nothing is compiled */
 } gb_cuda_kernel;
 
 void gb_cuda_fold_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
@@ -57,13 +64,28 @@ bool gb_cuda_fold_supports (const gb_device *dev, const gb_fold *f, gb_lack *lac
 static size_t bytes_of (const gb_cuda_kernel *k, const gb_fold *f) {
   const size_t each = (size_t)f->nins * (sizeof(gb_cuda_ins) + sizeof(int)) +
                       (size_t)f->nouts * (sizeof(gb_cuda_out) + sizeof(int)) + sizeof(gb_cuda_walk);
-  return sizeof *k + (size_t)k->nwalks * each;
+  size_t texts = 0;
+  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++)
+    texts += sizeof *k->code + (k->code[c].source.text == NULL ? 0 : strlen(k->code[c].source.text) + 1);
+  return sizeof *k + (size_t)k->nwalks * each + texts;
+}
+
+/* Texts of generated kernels. A walk without one is the interpreter's. */
+static void make_code (const gb_cuda *gpu, gb_cuda_kernel *k, const gb_fold *f) {
+  gb_error err;
+  k->code = gb_cuda_compiles(gpu) ? calloc(2 * (size_t)k->nwalks + 1, sizeof *k->code) : NULL;
+  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++) {
+    const gb_cuda_walk *w = &k->walks[c / 2];
+    const bool mirror = c % 2 == 1;
+    if (mirror && !(f->symmetric && w->reach == GB_CUDA_ROW)) continue;
+    if (gb_cuda_emit(f, w, mirror ? GB_CUDA_MIRROR : w->reach, GB_CUDA_EXACT, &k->code[c].source, &err))
+      k->code[c].key = gb_cuda_key_of(gpu, &k->code[c].source, GB_CUDA_EXACT);
+  }
 }
 
 gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
   static const gb_cuda_type type[GB_NDTYPES] = {
       [GB_F32] = GB_CUDA_F32, [GB_F64] = GB_CUDA_F64, [GB_I64] = GB_CUDA_I64};
-  (void)dev;
   gb_cuda_kernel *k = calloc(1, sizeof *k);
   if (k == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a program");
   k->fold = *f;
@@ -76,6 +98,7 @@ gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **ou
     free(k);
     return st;
   }
+  make_code(gb_cuda_of(dev), k, f);
   k->kernel.bytes = bytes_of(k, f);
   *out = &k->kernel;
   return GB_OK;
@@ -83,6 +106,8 @@ gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **ou
 
 void gb_cuda_fold_release (gb_kernel *kernel) {
   gb_cuda_kernel *k = (gb_cuda_kernel *)kernel;
+  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++) gb_cuda_source_free(&k->code[c].source);
+  free(k->code);
   gb_cuda_walks_free(k->walks, k->nwalks);
   free(k);
 }
@@ -322,8 +347,41 @@ typedef struct run {
   gb_cuda *gpu;
   gb_cuda_type type;
   gb_cuda_layout *l;
+  const gb_cuda_code *code; /* of the walk: its own reach, and MIRROR; NULL: nothing is compiled */
+  double seconds;           /* that the interpreter takes for one combination, roughly */
+  int *passes;              /* that made chains: by the interpreter, by compiled kernels */
   gb_error *err;
 } run;
+
+static double trips (const gb_fold *f, int axis) {
+  return f->axis[axis].extent == 0 ? 1 : (double)f->axis[axis].extent;
+}
+
+/* Instructions that an element of a walk takes. */
+static double instructions_of (const gb_cuda_walk *w, const gb_fold *f) {
+  const gb_cuda_ins *code = w->ins + w->code[GB_CUDA_FULL];
+  double sum = 0, times = 1;
+  for (int pc = 0; pc < w->ncode[GB_CUDA_FULL]; pc++) {
+    const gb_cuda_ins *i = &code[pc];
+    switch (i->kind) {
+      case GB_INS_LOOP: times *= trips(f, i->axis); break;
+      case GB_INS_ENDLOOP: times /= trips(f, code[i->jump].axis); break;
+      case GB_INS_SQDIST:
+      case GB_INS_DOT: sum += times * (1 + 2 * trips(f, i->axis)); break;
+      case GB_INS_EMIT: sum += times * (1 + w->out[i->x].cols); break;
+      default: sum += times;
+    }
+  }
+  return sum;
+}
+
+static double seconds_of (const gb_cuda *gpu, gb_cuda_type type, const gb_cuda_walk *w, const gb_fold *f) {
+  double elements = 1;
+  for (int a = 0; a < f->naxes; a++)
+    if (f->axis[a].role != GB_AXIS_INNER && !(w->reduced >> a & 1)) elements *= (double)f->axis[a].extent;
+  const double slots = elements * instructions_of(w, f) * (type == GB_CUDA_F32 ? SLOTS : 2 * SLOTS);
+  return slots / (gpu->multiprocessors * 128.0 * CLOCK);
+}
 
 /* One pass over so many units of work. */
 static gb_status start (const run *r, gb_cuda_pass pass, size_t work, bool registers) {
@@ -331,6 +389,32 @@ static gb_status start (const run *r, gb_cuda_pass pass, size_t work, bool regis
   const unsigned blocks = work < r->l->blocks ? (unsigned)work : r->l->blocks;
   gb_cuda_start(r->type, pass, blocks, registers ? r->l->shared : 0, r->gpu->stream, &r->l->p);
   return gb_cuda_status(cudaGetLastError(), "a fold", r->err);
+}
+
+/* A compiled kernel on a grid of its own; what it needs lies in the same scratch. */
+static gb_status start_compiled (const run *r, const gb_cuda_module *m, const gb_cuda_code *c) {
+  const size_t work = gb_cuda_source_work(&c->source, &r->l->p);
+  const size_t most = (size_t)r->gpu->multiprocessors * BLOCKS;
+  if (work == 0) return GB_OK;
+  return gb_cuda_module_launch(m, (unsigned)(work < most ? work : most), r->gpu->stream, &r->l->p, r->err);
+}
+
+/* A pass that makes chains, by the compiled kernel where there is one: nobody can tell by the result. */
+static gb_status make (const run *r, gb_cuda_pass pass, size_t work) {
+  const gb_cuda_program *p = &r->l->p;
+  const gb_cuda_code *c = r->code == NULL ? NULL : &r->code[p->reach == GB_CUDA_MIRROR];
+  const gb_cuda_module *m = NULL;
+  if (work == 0) return GB_OK;
+  if (c != NULL)
+    GB_TRY(gb_cuda_find(r->gpu, c, r->seconds * (double)p->units / (double)r->l->all, &m, r->err));
+  if (m != NULL) {
+    const gb_status st = start_compiled(r, m, c);
+    r->passes[1] += st == GB_OK;
+    if (st == GB_OK || st == GB_EDEVICE) return st;
+    gb_cuda_refuse(r->gpu, c, r->err);
+  }
+  r->passes[0]++;
+  return start(r, pass, work, true);
 }
 
 /* The chains of the panel at the present combination of reduced OUTER axes. */
@@ -342,15 +426,14 @@ static gb_status make_chains (const run *r) {
       if (p->mirrors > 0) {
         p->reach = GB_CUDA_MIRROR;
         const gb_status st =
-            start(r, GB_CUDA_COLUMNS_PASS, p->units * (GB_CUDA_ROWS / GB_CUDA_COLUMNS) * p->mirrors, true);
+            make(r, GB_CUDA_COLUMNS_PASS, p->units * (GB_CUDA_ROWS / GB_CUDA_COLUMNS) * p->mirrors);
         p->reach = GB_CUDA_ROW;
         GB_TRY(st);
       }
-      return start(r, GB_CUDA_ROWS_PASS, p->units * (p->parts - p->mirrors), true);
-    case GB_CUDA_COL: return start(r, GB_CUDA_COLUMNS_PASS, p->units * (p->parts / lists), true);
-    case GB_CUDA_ALL:
-      return start(r, GB_CUDA_ALL_PASS, p->units * ceiling(p->parts / lists, GB_CUDA_HALVES), true);
-    default: return start(r, GB_CUDA_ELEMENTS_PASS, p->units, true);
+      return make(r, GB_CUDA_ROWS_PASS, p->units * (p->parts - p->mirrors));
+    case GB_CUDA_COL: return make(r, GB_CUDA_COLUMNS_PASS, p->units * (p->parts / lists));
+    case GB_CUDA_ALL: return make(r, GB_CUDA_ALL_PASS, p->units * ceiling(p->parts / lists, GB_CUDA_HALVES));
+    default: return make(r, GB_CUDA_ELEMENTS_PASS, p->units);
   }
 }
 
@@ -404,12 +487,17 @@ static gb_status run_walk (const run *r, const gb_carry *carry, char *scratch, c
   return GB_OK;
 }
 
-static void count (const gb_fold *f, gb_fold_stats *stats) {
+/* Who made the chains. */
+static const char *carrier (const int passes[2]) {
+  return passes[1] == 0 ? "vm" : passes[0] == 0 ? "compiled" : "vm, compiled";
+}
+
+static void count (const gb_fold *f, const int passes[2], gb_fold_stats *stats) {
   double pairs = 1;
   for (int a = 0; a < f->naxes; a++)
     if (f->axis[a].role != GB_AXIS_INNER) pairs *= (double)f->axis[a].extent;
-  *stats =
-      (gb_fold_stats){.pairs = (uint64_t)pairs, .tiles = (uint64_t)(pairs / (GB_TI * GB_TJ)), .path = "vm"};
+  *stats = (gb_fold_stats){
+      .pairs = (uint64_t)pairs, .tiles = (uint64_t)(pairs / (GB_TI * GB_TJ)), .path = carrier(passes)};
 }
 
 gb_status gb_cuda_fold_launch (gb_device *dev, const gb_kernel *kernel, const gb_fold_args *args,
@@ -417,18 +505,25 @@ gb_status gb_cuda_fold_launch (gb_device *dev, const gb_kernel *kernel, const gb
   const gb_cuda_kernel *k = (const gb_cuda_kernel *)kernel;
   gb_cuda *gpu = gb_cuda_of(dev);
   size_t state = 0;
+  int passes[2] = {0, 0};
   if (!gb_fold_serves(&k->fold, args->part)) return gb_fail(err, GB_EINTERNAL, "fold: a part of another one");
   if (args->part->carried != 0 && args->carry == NULL)
     return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
   GB_TRY(gb_cuda_enter(gpu, err));
   for (int w = 0; w < k->nwalks; w++) {
     gb_cuda_layout l = lay_out(gpu, k, &k->walks[w], args->part);
-    const run r = {gpu, k->type, &l, err};
+    const run r = {.gpu = gpu,
+                   .type = k->type,
+                   .l = &l,
+                   .code = k->code == NULL ? NULL : &k->code[2 * w],
+                   .seconds = seconds_of(gpu, k->type, &k->walks[w], args->part),
+                   .passes = passes,
+                   .err = err};
     char *carried = l.carried ? (char *)args->carry->state + take(&state, l.state) : NULL;
     if (l.all == 0) continue;
     GB_TRY(send_lists(gpu, &l, &k->walks[w], args, args->scratch, err));
     GB_TRY(run_walk(&r, args->carry, args->scratch, carried));
   }
-  if (args->stats != NULL) count(args->part, args->stats);
+  if (args->stats != NULL) count(args->part, passes, args->stats);
   return GB_OK;
 }

@@ -46,6 +46,9 @@ gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
 
 const char *gb_device_isa (const gb_device *dev) { return dev->ops->isa(dev); }
 const char *gb_device_library (const gb_device *dev) { return dev->ops->library(dev); }
+const char *gb_device_kernels (const gb_device *dev) {
+  return dev->ops->kernels == NULL ? NULL : dev->ops->kernels(dev);
+}
 
 /* -- losing a device */
 

@@ -87,7 +87,8 @@ typedef struct gb_device_ops {
 
   const char *(*isa)(const gb_device *dev);
   const char *(*library)(const gb_device *dev);
-  const gb_price_ops *price; /* optional: NULL = nothing is known of its speed */
+  const char *(*kernels)(const gb_device *dev); /* optional: NULL = it has none of its own */
+  const gb_price_ops *price;                    /* optional: NULL = nothing is known of its speed */
 } gb_device_ops;
 
 struct gb_device {
@@ -139,6 +140,8 @@ gb_status gb_device_wait (gb_device *dev, gb_error *err);
 bool gb_device_has_parts (const gb_device *dev);      /* a fold can run in parts */
 const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
 const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */
+/* One line on kernels that it compiles while programs run, and why it does not; NULL: it compiles none. */
+const char *gb_device_kernels (const gb_device *dev);
 
 /* cpu/device/device_cpu.c. Pre-touches BLAS, pins it to one thread, picks the ISA
 ** (GIBBOUS_ISA=avx512|avx2|portable overrides; an ISA the machine lacks is EOPTION). 'limit' bytes. */

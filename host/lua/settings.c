@@ -99,6 +99,10 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "used");
   lua_pushstring(L, dev->lost[0] == '\0' ? "ready" : "lost");
   lua_setfield(L, -2, "state");
+  if (gb_device_kernels(dev) != NULL) {
+    lua_pushstring(L, gb_device_kernels(dev));
+    lua_setfield(L, -2, "kernels");
+  }
   if (dev->lost[0] == '\0') return;
   lua_pushstring(L, dev->lost);
   lua_setfield(L, -2, "why");
@@ -126,7 +130,8 @@ static int add_device (lua_State *L, const gb_device *dev, int n) {
   return n + 1;
 }
 
-/* gb.devices(): {{name, isa, threads, limit, used, state}, kinds}; 'memory' is the limit too. The session's own
+/* gb.devices(): {{name, isa, threads, limit, used, state, kernels}, kinds}; 'memory' is the limit too; 'kernels': what
+** a GPU has compiled. The session's own
 ** first, its simulated ones, the host's, and those that a script has named. */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);

@@ -34,14 +34,19 @@ local function history_directory()
   return (state or (os.getenv "HOME" or "") .. "/.local/state") .. "/gibbous"
 end
 
+local function set(name)
+  local value <const> = os.getenv(name)
+  return value and value ~= "" and value or nil
+end
+
+local function cache_directory()
+  local cache <const> = set "XDG_CACHE_HOME"
+  return cache and cache:sub(1, 1) == "/" and cache or set "HOME" and set "HOME" .. "/.cache"
+end
+
 -- Where measured rates are remembered (host/plan/price/profile_store.c), and how many machines' are.
 local function wisdom()
-  local function set(name)
-    local value <const> = os.getenv(name)
-    return value and value ~= "" and value or nil
-  end
-  local cache <const> = set "XDG_CACHE_HOME"
-  local parent <const> = cache and cache:sub(1, 1) == "/" and cache or set "HOME" and set "HOME" .. "/.cache"
+  local parent <const> = cache_directory()
   local path <const> = set "GIBBOUS_WISDOM" or parent and parent .. "/gibbous/wisdom"
   if not path then return "nowhere: neither GIBBOUS_WISDOM, XDG_CACHE_HOME nor HOME is set" end
   if not core.file_exists(path) then return path .. ", not written yet" end
@@ -81,6 +86,16 @@ local function gpus(devices)
   return cuda.count == 1 and "1, cuda:0" or ("%d, cuda:0 to cuda:%d"):format(cuda.count, cuda.count - 1)
 end
 
+-- Where compiled kernels of GPUs are kept (cuda/compile/cache.c), and what those that are open say of theirs.
+local function kernels(devices)
+  local parent <const> = cache_directory()
+  local lines <const> = {parent and parent .. "/gibbous/kernels" or "kept nowhere: neither XDG_CACHE_HOME nor HOME is set"}
+  for _, d in ipairs(devices) do
+    if d.kernels then lines[#lines + 1] = d.name .. ": " .. d.kernels end
+  end
+  return table.concat(lines, "; ")
+end
+
 --- The facts, as a list of {name, text}.
 local function facts()
   local devices <const> = core.devices()
@@ -93,7 +108,7 @@ local function facts()
     {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
     {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", names_of(devices)},
-    {"GPUs", gpus(devices)},
+    {"GPUs", gpus(devices)}, {"kernels of GPUs", kernels(devices)},
     {"package.path", package.path}, {"package.cpath", package.cpath},
   }
 end

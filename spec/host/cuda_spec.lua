@@ -69,6 +69,17 @@ describe("a GPU", function()
     assert.matches("\nGPUs +2, cuda:0 to cuda:1\n", report)
   end)
 
+  it("says what it compiles, and refuses another policy", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local script <const> = "gb.zeros(2):to 'cuda':eval() print(gb.devices()[1].kernels, gb.devices()[2].kernels)"
+    assert.equal("nil\t0 compiled, 0 from the cache, 0 on the way\n", emulated(1, script))
+    local env <const> = "GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated GIBBOUS_CUDA_COMPILE="
+    assert.equal("nil\tnone is compiled (GIBBOUS_CUDA_COMPILE=off)\n", (run(env .. "off", script)))
+    local out <const>, errors <const> = run(env .. "never", script)
+    assert.equal("", out)
+    assert.is_truthy(errors:find("GIBBOUS_CUDA_COMPILE is 'off', 'wait', 'background' or 'background:SECONDS', got 'never'", 1, true))
+  end)
+
   it("that is lost is said to be", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_FAIL=cudaMemcpyAsync@2=700", [[

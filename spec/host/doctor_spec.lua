@@ -65,6 +65,19 @@ describe("gibbous env", function()
     end
   end)
 
+  it("says where compiled kernels are kept, and what GPUs say of theirs", function()
+    local function kernels(env) return fact("kernels of GPUs", {}, env) end
+    assert.equal("kept nowhere: neither XDG_CACHE_HOME nor HOME is set", kernels{XDG_CACHE_HOME = "c"})
+    assert.equal("/c/gibbous/kernels", kernels{HOME = "/h", XDG_CACHE_HOME = "/c"})
+    assert.equal("/h/.cache/gibbous/kernels", kernels{HOME = "/h"})
+    local devices <const> = core.devices()
+    devices[#devices + 1] = {name = "cuda:0", kernels = "3 compiled"}
+    local out <const> = support.with(core, {devices = function() return devices end}, function()
+      return fact("kernels of GPUs", {}, {HOME = "/h"})
+    end)
+    assert.equal("/h/.cache/gibbous/kernels; cuda:0: 3 compiled", out)
+  end)
+
   it("says where rates are remembered, and how many", function()
     local function wisdom(env, text)
       return fact("wisdom", {["/c/gibbous/wisdom"] = text, ["/h/.cache/gibbous/wisdom"] = text, ["/w"] = text}, env)

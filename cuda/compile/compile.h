@@ -1,0 +1,42 @@
+/* compile.h - generated kernels of a GPU: found in the cache or compiled in the background, and used from the first launch
+** that finds them complete. The interpreter runs until then, with the same bits and the same bytes, so that nothing but time
+** tells when a kernel was adopted. Whatever fails here leaves the interpreter in place; gb_cuda_compilation_text says what.
+**
+** GIBBOUS_CUDA_COMPILE: 'off'; 'background', the usual one: a kernel is compiled when its walk has taken GB_CUDA_PATIENCE
+** seconds in the interpreter, as estimated ('background:2': 2 seconds); 'wait': before its first launch. */
+#ifndef GB_CUDA_COMPILE_COMPILE_H
+#define GB_CUDA_COMPILE_COMPILE_H
+
+#include "cuda/compile/cache.h"
+#include "cuda/compile/module.h"
+
+#define GB_CUDA_PATIENCE 0.5
+
+typedef struct gb_cuda_compilation gb_cuda_compilation; /* gb_cuda.compilation */
+
+/* A generated kernel of a walk. */
+typedef struct gb_cuda_code {
+  gb_cuda_source source; /* text NULL: the interpreter has this walk to itself */
+  gb_cuda_key key;
+} gb_cuda_code;
+
+/* Errors: ENOMEM; EOPTION (GIBBOUS_CUDA_COMPILE). */
+gb_status gb_cuda_compilation_open (gb_cuda *gpu, gb_error *err);
+/* Its work is done. */
+void gb_cuda_compilation_close (gb_cuda *gpu);
+
+bool gb_cuda_compiles (const gb_cuda *gpu); /* else texts are of no use */
+/* Of the text, what it includes, how it is compiled and for what. */
+gb_cuda_key gb_cuda_key_of (const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a);
+
+/* The kernel for a launch that would take the interpreter so many seconds; NULL: there is none yet, or none at all. It is good
+** until the next call. Errors: EDEVICE (the GPU is lost). */
+gb_status gb_cuda_find (gb_cuda *gpu, const gb_cuda_code *c, double seconds, const gb_cuda_module **out,
+                        gb_error *err);
+/* The launch of a kernel was refused: it is not tried again. */
+void gb_cuda_refuse (gb_cuda *gpu, const gb_cuda_code *c, const gb_error *err);
+
+/* One line on what was compiled, and why something was not. */
+const char *gb_cuda_compilation_text (gb_cuda *gpu);
+
+#endif
