@@ -801,6 +801,34 @@ cuda/fold/encode.c
 's/    to.plain = form_of_value(e, i->a) == form_of(e, i) \&\& form_of_value(e, i->b) == 0;/    to.plain = true;/'
 'CUDA: a profile takes a varying factor for a number'
 
+cuda/compile/cache.c
+'s/ \&\& sum == checksum(&h, image)//'
+'CUDA kernels: a file whose bytes have changed is a kernel'
+
+cuda/compile/cache.c
+'s/x.tv_sec < y.tv_sec ? -1 : 1/x.tv_sec < y.tv_sec ? 1 : -1/'
+'CUDA kernels: the file used last makes room'
+
+cuda/compile/compile.c
+'s/^  h = gb_hash_u64(h, (uint64_t)gpu->capability);//'
+'CUDA kernels: another GPU has the same key'
+
+cuda/compile/compile.c
+'s/k->seconds += seconds/k->seconds = seconds/'
+'CUDA kernels: the time of earlier launches does not count'
+
+cuda/compile/compile.c
+'s/^    gb_cuda_cache_drop(&k->key);//'
+'CUDA kernels: an image that the GPU refuses is kept'
+
+cuda/compile/workers.c
+'s/^    run(j);$/    run(j), j->done = true;/'
+'CUDA kernels: a thread says that it is done without the lock'
+
+cuda/compile/workers.c
+'s/if (w->closing) return NULL/if (w->closing \&\& w->first == NULL) return NULL/'
+'CUDA kernels: a GPU that closes compiles all that waits'
+
 cuda/device/heap.c
 's/h->span\[i\].bytes < h->span\[best\].bytes/h->span[i].bytes > h->span[best].bytes/'
 'memory of a GPU: the widest span gives a block'
@@ -955,6 +983,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
+    cuda/compile/*) targets='test_cuda_compile test_cuda_compile_tsan' filter='^cuda/compile' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;
