@@ -3,9 +3,9 @@
 #include "plan/choose/plan_internal.h"
 #include "support/plan/lower_fixture.h"
 #include "support/random/expression_random.h"
+#include "support/random/placed_random.h"
 
 #define LIMIT ((size_t)1 << 28)
-#define NODES 400
 
 static gb_device *others[2];
 
@@ -26,65 +26,6 @@ static void end (void) {
   gb_cache_drop(fx.g, SIZE_MAX);
   for (int i = 0; i < 2; i++) assert_int_equal(others[i]->ledger.used, 0);
   eval_end();
-}
-
-/* expressions whose nodes lie anywhere */
-
-typedef struct placing {
-  gb_node *from[NODES], *to[NODES];
-  int n;
-  uint64_t seed;
-} placing;
-
-static gb_node *found (const placing *p, const gb_node *n) {
-  for (int i = 0; i < p->n; i++)
-    if (p->from[i] == n) return p->to[i];
-  fail_msg("an input comes after its reader");
-  return NULL;
-}
-
-/* Outputs of one op lie together. */
-static int device_for (const placing *p, const gb_node *n) {
-  if (n->op == GB_OP_PICK) return found(p, n->in[0])->device;
-  return (int)(gb_rand_uniform(p->seed, n->serial, 3) * 3);
-}
-
-static gb_node *place_node (const placing *p, gb_node *n) {
-  if (n->op == GB_OP_LEAF) return n;
-  gb_node *in[8], *made;
-  const int where = device_for(p, n);
-  assert_true(n->nin <= 8);
-  for (int i = 0; i < n->nin; i++) in[i] = BUILD(gb_move, found(p, n->in[i]), where);
-  fx.g->generators_on = where;
-  OK(gb_node_build(fx.g, n->op, n->nin, in, &n->attr, gb_node_shape(n), gb_node_dtype(n), &made, &fx.err));
-  fx.g->generators_on = 0;
-  assert_int_equal(made->device, where);
-  return hold(GB_OK, made);
-}
-
-/* The same expression with each node on a device of its own. */
-static gb_node *placed (gb_node *root, uint64_t seed) {
-  static placing p;
-  gb_node **order;
-  size_t n;
-  OK(gb_graph_order(fx.g, 1, &root, GB_WALK_ALL, &order, &n, &fx.err));
-  assert_true(n <= NODES);
-  p.n = 0;
-  p.seed = seed;
-  for (size_t i = 0; i < n; i++) {
-    p.to[p.n] = place_node(&p, order[i]);
-    p.from[p.n++] = order[i];
-  }
-  free(order);
-  return p.to[p.n - 1];
-}
-
-/* A leaf with values there. */
-static gb_node *moved_input (gb_node *x, int where) {
-  gb_node *there = BUILD(gb_move, x, where);
-  OK(gb_eval(fx.g, 1, &there, &fx.err));
-  gb_node_drop_inputs(there);
-  return there;
 }
 
 /* Of inputs on one device. */
@@ -181,7 +122,7 @@ static void values_on_several_devices_are_those_of_one (void **unused) {
   tally t = {0};
   for (uint64_t seed = 1; seed <= 60; seed++) {
     begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
-    gb_node *x = random_expression(seed, 0), *y = placed(x, seed);
+    gb_node *x = random_expression(seed, 0), *y = placed_randomly(x, seed, 3);
     gb_tensor alone, want;
     tally none = {0};
     OK(run(x, 0, &alone, &none));

@@ -15,8 +15,11 @@ static size_t padding (size_t bytes) { return gb_round_size(bytes) - bytes; }
 static const gb_step *step_of (const gb_run *r, int s) { return &r->plan->prog->low->step[s]; }
 static size_t bytes_of (const gb_run *r, int b) { return r->plan->prog->low->buf[b].bytes; }
 
-static bool has_storage (const gb_placement *pl, int b) {
-  return pl->write[b] == GB_HOME_OUTPUT || pl->write[b] == GB_HOME_CACHE;
+/* Buffers of other devices of the graph lie in other arenas, which are not watched. */
+static bool is_watched (const gb_run *r, int b) { return r->plan->prog->low->buf[b].device == 0; }
+
+static bool has_storage (const gb_run *r, const gb_placement *pl, int b) {
+  return is_watched(r, b) && (pl->write[b] == GB_HOME_OUTPUT || pl->write[b] == GB_HOME_CACHE);
 }
 
 static gb_memory *memory_of (const gb_lane *l) { return l->device->ledger.memory; }
@@ -43,7 +46,7 @@ static const unsigned char *look (const gb_lane *l, const void *at, size_t bytes
 static size_t widest_look (const gb_run *r, const gb_placement *pl) {
   size_t most = pl->arena;
   for (int b = 0; b < pl->nbufs; b++)
-    if (has_storage(pl, b) && gb_round_size(bytes_of(r, b)) > most) most = gb_round_size(bytes_of(r, b));
+    if (has_storage(r, pl, b) && gb_round_size(bytes_of(r, b)) > most) most = gb_round_size(bytes_of(r, b));
   return most;
 }
 
@@ -67,7 +70,7 @@ bool gb_memcheck_begin (gb_run *r, gb_lane *l) {
   for (int s = 0; s < pl->nsteps; s++) w->spare[s] = SIZE_MAX;
   fill(l, l->arena, pl->arena);
   for (int b = 0; b < pl->nbufs; b++)
-    if (has_storage(pl, b)) fill(l, l->write[b], gb_round_size(bytes_of(r, b)));
+    if (has_storage(r, pl, b)) fill(l, l->write[b], gb_round_size(bytes_of(r, b)));
   return true;
 }
 
@@ -160,7 +163,7 @@ static void check_results (const gb_run *r, const gb_lane *l, int step, const gb
     const size_t bytes = bytes_of(r, b);
     check_region(r, l, step, l->write[b], written_bytes(r, l, b, at), &watch_of(r)->unwritten,
                  "unwritten end of a result");
-    if (!has_storage(l->place, b)) continue;
+    if (!has_storage(r, l->place, b)) continue;
     const unsigned char *end = look(l, (const char *)l->write[b] + bytes, padding(bytes));
     for (size_t k = 0; k < padding(bytes); k++)
       if (end[k] != watch_of(r)->poison) stray(r, step, bytes + k);
@@ -191,7 +194,7 @@ void gb_memcheck_after (const gb_run *r, const gb_lane *l, int place, const gb_w
   for (int b = 0; b < pl->nbufs; b++) {
     const bool dead = pl->life[b].last == place &&
                       (at == NULL || pl->compact[b] || at->lo + at->n == at->extent);
-    if (pl->write[b] == GB_HOME_ARENA && dead && !pl->sent[b]) poison(l, &pl->life[b]);
+    if (is_watched(r, b) && pl->write[b] == GB_HOME_ARENA && dead && !pl->sent[b]) poison(l, &pl->life[b]);
   }
 }
 
@@ -211,7 +214,8 @@ void gb_memcheck_nest (const gb_run *r, const gb_lane *l, int step, int place) {
   for (int k = 0; k < pl->nest->nnodes; k++)
     if (pl->room[k].result.first == place) gb_memcheck_consumed(l, k);
   for (int b = 0; b < pl->nbufs; b++)
-    if (pl->write[b] == GB_HOME_ARENA && pl->life[b].last == place) poison(l, &pl->life[b]);
+    if (is_watched(r, b) && pl->write[b] == GB_HOME_ARENA && pl->life[b].last == place)
+      poison(l, &pl->life[b]);
 }
 
 void gb_memcheck_copied (const gb_run *r, const gb_lane *l, int b) {
