@@ -829,6 +829,10 @@ cuda/compile/workers.c
 's/if (w->closing) return NULL/if (w->closing \&\& w->first == NULL) return NULL/'
 'CUDA kernels: a GPU that closes compiles all that waits'
 
+cuda/compile/workers.c
+'s/{ atexit(stop_all); }/{}/'
+'CUDA kernels: a process ends while a thread compiles'
+
 cuda/device/heap.c
 's/h->span\[i\].bytes < h->span\[best\].bytes/h->span[i].bytes > h->span[best].bytes/'
 'memory of a GPU: the widest span gives a block'

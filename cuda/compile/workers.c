@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cuda/compile/build.h"
+#include "cuda/device/library.h"
 
 enum { THREADS = 2, NICE = 10 };
 
@@ -22,7 +23,32 @@ struct gb_cuda_workers {
   pthread_t thread[THREADS];
   int nthreads, idle, waiting;
   bool closing;
+  gb_cuda_workers *next; /* in the list of all */
 };
+
+/* -- the end of the process, which may come before a GPU is closed: NVRTC does not go while a thread is in it */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static gb_cuda_workers *all;
+
+static void stop (gb_cuda_workers *w) {
+  pthread_mutex_lock(&w->lock);
+  w->closing = true;
+  pthread_cond_broadcast(&w->more);
+  pthread_mutex_unlock(&w->lock);
+  for (int i = 0; i < w->nthreads; i++) pthread_join(w->thread[i], NULL);
+  w->nthreads = 0;
+}
+
+static void stop_all (void) {
+  pthread_mutex_lock(&all_lock);
+  for (gb_cuda_workers *w = all; w != NULL; w = w->next) stop(w);
+  pthread_mutex_unlock(&all_lock);
+}
+
+/* What is registered last runs first: before what NVRTC has registered, and, if it is not open yet, at all. */
+static void register_stop (void) { atexit(stop_all); }
+static pthread_once_t with_threads = PTHREAD_ONCE_INIT, with_nvrtc = PTHREAD_ONCE_INIT;
 
 /* -- jobs */
 
@@ -44,9 +70,11 @@ void gb_cuda_job_free (gb_cuda_job *j) {
 
 /* Another process may have been faster. */
 static void run (gb_cuda_job *j) {
+  const gb_cuda_compiler *nvrtc;
   gb_error err;
   j->cached = gb_cuda_cache_read(&j->key, &j->image, &j->bytes, j->why_not_kept);
   if (j->cached) return;
+  if (gb_cuda_compiler_open(&nvrtc, &err) == GB_OK) pthread_once(&with_nvrtc, register_stop);
   if (gb_cuda_build(j->text, j->capability, &j->image, &j->bytes, &err) != GB_OK)
     snprintf(j->why, sizeof j->why, "%.511s", err.text);
   else gb_cuda_cache_write(&j->key, j->image, j->bytes, j->why_not_kept);
@@ -85,9 +113,10 @@ static void *work (void *ud) {
 
 /* Signals are the program's: a thread begins with all of them blocked. */
 static bool begin_thread (gb_cuda_workers *w) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t each, before;
+  pthread_once(&with_threads, register_stop);
+  sigfillset(&each);
+  pthread_sigmask(SIG_SETMASK, &each, &before);
   const bool made = pthread_create(&w->thread[w->nthreads], NULL, work, w) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   w->nthreads += made;
@@ -103,6 +132,10 @@ gb_cuda_workers *gb_cuda_workers_open (void) {
   pthread_cond_init(&w->more, NULL);
   pthread_cond_init(&w->finished, NULL);
   w->end = &w->first;
+  pthread_mutex_lock(&all_lock);
+  w->next = all;
+  all = w;
+  pthread_mutex_unlock(&all_lock);
   return w;
 }
 
@@ -130,11 +163,12 @@ bool gb_cuda_workers_done (gb_cuda_workers *w, gb_cuda_job *j, bool wait) {
 
 void gb_cuda_workers_close (gb_cuda_workers *w) {
   if (w == NULL) return;
-  pthread_mutex_lock(&w->lock);
-  w->closing = true;
-  pthread_cond_broadcast(&w->more);
-  pthread_mutex_unlock(&w->lock);
-  for (int i = 0; i < w->nthreads; i++) pthread_join(w->thread[i], NULL);
+  pthread_mutex_lock(&all_lock);
+  gb_cuda_workers **at = &all;
+  while (*at != w) at = &(*at)->next;
+  *at = w->next;
+  pthread_mutex_unlock(&all_lock);
+  stop(w);
   pthread_cond_destroy(&w->finished);
   pthread_cond_destroy(&w->more);
   pthread_mutex_destroy(&w->lock);

@@ -488,6 +488,29 @@ static void test_close_at_work (void **state) {
   assert_int_equal(emu_calls("nvrtcCreateProgram"), emu_calls("nvrtcCompileProgram"));
 }
 
+static const char *program;
+
+/* A process that ends without closing its GPU: what is compiled at that moment is complete first. */
+static void end_at_work (void) {
+  static gb_device *dev;
+  setenv("GIBBOUS_CUDA_COMPILE", "background:0", 1);
+  gpu_begin();
+  dev = open_one();
+  assert_int_equal(run(dev, "7", 7), NONE);
+  while (emu_calls("nvrtcCompileProgram") == 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void test_end_at_work (void **state) {
+  int status;
+  (void)state;
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) execl(program, program, "end", (char *)NULL);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  assert_int_equal(count_files("", NULL), 1);
+}
+
 /* -- one failure at each call */
 
 enum { SOUND, FAILED, PAST, WRONG_STATUS, WITHOUT_WORDS, LEAKED, ACCOUNT };
@@ -547,16 +570,21 @@ static void test_each_call (void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
-/* With an argument: the tests of threads alone. */
+/* With "threads": the tests of threads alone. */
 int main (int argc, char **argv) {
-  (void)argv;
+  program = argv[0];
+  if (argc > 1 && strcmp(argv[1], "end") == 0) {
+    end_at_work();
+    return 0;
+  }
   const struct CMUnitTest tests[] = {
       TEST(without_compiler), TEST(policies),  TEST(keys),      TEST(hit_and_miss),  TEST(damaged_files),
       TEST(foreign_image),    TEST(no_folder), TEST(full_disk), TEST(bound),         TEST(two_processes),
-      TEST(wrong_text),       TEST(patience),  TEST(many),      TEST(close_at_work), TEST(each_call),
+      TEST(wrong_text),       TEST(patience),  TEST(many),      TEST(close_at_work), TEST(end_at_work),
+      TEST(each_call),
   };
-  const struct CMUnitTest threads[] = {TEST(hit_and_miss), TEST(wrong_text), TEST(patience), TEST(many),
-                                       TEST(close_at_work)};
+  const struct CMUnitTest threads[] = {TEST(hit_and_miss), TEST(wrong_text),    TEST(patience),
+                                       TEST(many),         TEST(close_at_work), TEST(end_at_work)};
   if (argc > 1) return cmocka_run_group_tests(threads, NULL, NULL);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
