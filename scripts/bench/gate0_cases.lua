@@ -47,6 +47,20 @@ local function figures(name, n, h)
     y_var = p.y_var:totable()}
 end
 
+--- What a model of each set says that is to be had: {set, log_marginal, nlpd, mean, y_var}; lists of the first are of all points.
+function M.values(path)
+  local file <const>, rows <const>, known <const> = gb.data.read(path), {}, {}
+  for i, name in ipairs(file:col "set") do
+    local ours <const> = not known[name] and figures(name, math.tointeger(file:col "n"[i]:item()), numbers(file:col "hyper"[i]))
+    known[name] = true
+    if ours then
+      ours.set = name
+      rows[#rows + 1] = ours
+    end
+  end
+  return rows
+end
+
 local function relative(a, b) return math.abs(a - b) / math.abs(b) end
 
 local function larger(a, b) return b <= a and a or b end       -- NaN wins
