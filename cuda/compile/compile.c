@@ -246,6 +246,20 @@ gb_status gb_cuda_find (gb_cuda *gpu, const gb_cuda_code *c, double seconds, con
   return GB_OK;
 }
 
+bool gb_cuda_compilation_settle (gb_cuda *gpu) {
+  gb_cuda_compilation *s = gpu->compilation;
+  bool any = false;
+  if (!gb_cuda_compiles(gpu)) return false;
+  for (int b = 0; b < BUCKETS; b++)
+    for (kernel *k = s->bucket[b]; k != NULL; k = k->next) {
+      if (k->state != WANTED && k->state != ASKED) continue;
+      any = true;
+      if (k->state == ASKED) gb_cuda_workers_done(s->workers, k->job, true);
+      else k->seconds = s->patience;
+    }
+  return any;
+}
+
 void gb_cuda_refuse (gb_cuda *gpu, const gb_cuda_code *c, const gb_error *err) {
   gb_cuda_compilation *s = gpu->compilation;
   kernel *k = kernel_of(s, &c->key);

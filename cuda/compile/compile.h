@@ -36,6 +36,10 @@ gb_status gb_cuda_find (gb_cuda *gpu, const gb_cuda_code *c, double seconds, con
 /* The launch of a kernel was refused: it is not tried again. */
 void gb_cuda_refuse (gb_cuda *gpu, const gb_cuda_code *c, const gb_error *err);
 
+/* Waits for the kernels that are being compiled, and has those of the walks that have run compiled at their next launch,
+** however short they are. Whether there are any of either: launches that follow find more of them complete. */
+bool gb_cuda_compilation_settle (gb_cuda *gpu);
+
 /* One line on what was compiled, and why something was not. */
 const char *gb_cuda_compilation_text (gb_cuda *gpu);
 

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/device/clock.h"
 #include "cuda/device/staging.h"
 #include "device/device.h"
 
@@ -18,6 +19,7 @@ typedef struct gb_cuda {
   char *room; /* some of its memory, for one piece of work at a time */
   size_t room_bytes;
   gb_cuda_staging staging;
+  gb_cuda_clock *clock;                    /* NULL: nothing was timed yet */
   struct gb_cuda_libraries *libraries;     /* of dense algebra; NULL: not needed yet */
   struct gb_cuda_compilation *compilation; /* of generated kernels */
   int capability;                          /* 90: 9.0 */

@@ -119,6 +119,7 @@ static void close_gpu (gb_cuda *gpu) {
   cudaSetDevice(gpu->ordinal);
   gb_cuda_compilation_close(gpu);
   gb_cuda_libraries_close(gpu);
+  gb_cuda_clock_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
   if (gpu->stream != NULL) cudaStreamDestroy(gpu->stream);
@@ -152,6 +153,11 @@ static void close_device (gb_device *dev) {
 }
 
 static gb_status wait (gb_device *dev, gb_error *err) { return gb_cuda_wait(gb_cuda_of(dev), err); }
+static gb_status settle (gb_device *dev, bool *more, gb_error *err) {
+  (void)err;
+  *more = gb_cuda_compilation_settle(gb_cuda_of(dev));
+  return GB_OK;
+}
 static const char *isa (const gb_device *dev) { return gb_cuda_of(dev)->isa; }
 static const char *library (const gb_device *dev) { return gb_cuda_of(dev)->text; }
 static const char *kernels (const gb_device *dev) { return gb_cuda_compilation_text(gb_cuda_of(dev)); }
@@ -171,6 +177,8 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .opaque = gb_cuda_opaque,
                                        .supports = gb_cuda_supports,
                                        .wait = wait,
+                                       .clock = &gb_cuda_clock_ops,
+                                       .settle = settle,
                                        .panel = &gb_cuda_panel_ops,
                                        .isa = isa,
                                        .library = library,

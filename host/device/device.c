@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/clock.h"
+
 void gb_device_init (gb_device *dev, const gb_device_ops *ops, gb_memory memory, size_t limit) {
   dev->ops = ops;
   dev->memory = memory;
@@ -145,6 +147,38 @@ bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque
 gb_status gb_device_wait (gb_device *dev, gb_error *err) {
   GB_TRY(gb_device_alive(dev, err));
   return dev->ops->wait == NULL ? GB_OK : gb_device_checked(dev, dev->ops->wait(dev, err), err);
+}
+
+gb_status gb_device_settle (gb_device *dev, bool *more, gb_error *err) {
+  *more = false;
+  GB_TRY(gb_device_alive(dev, err));
+  return dev->ops->settle == NULL ? GB_OK : gb_device_checked(dev, dev->ops->settle(dev, more, err), err);
+}
+
+/* -- the clock */
+
+static gb_status check_clock (const gb_device *dev, gb_error *err) {
+  if (dev->ops->clock == NULL) return gb_fail(err, GB_EINTERNAL, "%s has no clock of its own", dev->name);
+  return gb_device_alive(dev, err);
+}
+
+gb_status gb_device_begin_span (gb_device *dev, const char *name, int *span, gb_error *err) {
+  GB_TRY(check_clock(dev, err));
+  return gb_device_checked(dev, dev->ops->clock->begin(dev, name, span, err), err);
+}
+
+gb_status gb_device_end_span (gb_device *dev, int span, gb_error *err) {
+  GB_TRY(check_clock(dev, err));
+  return gb_device_checked(dev, dev->ops->clock->end(dev, span, err), err);
+}
+
+gb_status gb_device_read_span (gb_device *dev, int span, double *from, double *to, gb_error *err) {
+  GB_TRY(check_clock(dev, err));
+  return gb_device_checked(dev, dev->ops->clock->read(dev, span, from, to, err), err);
+}
+
+void gb_device_drop_spans (gb_device *dev, int span) {
+  if (dev->ops->clock != NULL) dev->ops->clock->drop(dev, span);
 }
 
 bool gb_device_has_parts (const gb_device *dev) { return dev->ops->kernel_state != NULL; }

@@ -17,6 +17,7 @@ typedef struct gb_schedule gb_schedule; /* program/schedule.h */
 typedef union gb_number gb_number;
 typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
 typedef struct gb_price_ops gb_price_ops; /* device/price.h */
+typedef struct gb_clock_ops gb_clock_ops; /* device/clock.h */
 
 /* A fold that a device has compiled. It is constant, so that launches in several threads share it. Devices keep
 ** their own behind it. */
@@ -83,7 +84,12 @@ typedef struct gb_device_ops {
   bool (*supports)(const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 
   gb_status (*wait)(gb_device *dev, gb_error *err); /* optional: NULL = calls return when they are complete */
-  const gb_panel_ops *panel;                        /* the vector work of solvers */
+  /* Of a device that has 'wait'; optional: NULL = steps are timed by the host's clock. */
+  const gb_clock_ops *clock;
+  /* Optional: NULL = launches run as fast from the first on. Returns when kernels that are being compiled are there;
+  ** 'more': launches that follow may run faster than those before. */
+  gb_status (*settle)(gb_device *dev, bool *more, gb_error *err);
+  const gb_panel_ops *panel; /* the vector work of solvers */
 
   const char *(*isa)(const gb_device *dev);
   const char *(*library)(const gb_device *dev);
@@ -137,6 +143,7 @@ gb_status gb_device_opaque (gb_device *dev, const gb_opaque *o, const void *cons
 /* lack->why is never NULL if the result is false. */
 bool gb_device_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 gb_status gb_device_wait (gb_device *dev, gb_error *err);
+gb_status gb_device_settle (gb_device *dev, bool *more, gb_error *err);
 bool gb_device_has_parts (const gb_device *dev);      /* a fold can run in parts */
 const char *gb_device_isa (const gb_device *dev);     /* "avx512", ... */
 const char *gb_device_library (const gb_device *dev); /* of dense algebra, how it was built, its kernels */

@@ -20,6 +20,8 @@ typedef struct gb_device_peak {
   double fma, issue, exp2;
 } gb_device_peak;
 
+typedef struct gb_work gb_work; /* program/work.h */
+
 typedef void gb_figure_visitor (void *ud, const char *name, double *value);
 
 struct gb_price_ops {
@@ -33,6 +35,10 @@ struct gb_price_ops {
   ** takes to call it. Finite, positive, and no smaller where an extent grows. */
   double (*fold)(const gb_device_profile *p, int threads, const gb_fold *f, double fraction);
   double (*opaque)(const gb_device_profile *p, int threads, const gb_opaque *o, double fraction);
+
+  /* Optional: NULL = not known. The least seconds of so much work: its operations at the rate of fused multiply-adds,
+  ** or its bytes at that of memory, whichever takes longer. */
+  double (*bound)(const gb_device_profile *p, int threads, const gb_work *w);
 
   /* Optional, both or none: NULL = the fixed figures. Identity: one line that names all that its speed depends
   ** on but the number of threads: processor, instruction set, libraries. Measuring takes 'room' bytes of the

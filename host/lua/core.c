@@ -160,18 +160,19 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions,  lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
-      lgb_io_functions,     lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
-      lgb_make_functions,   lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
-      lgb_plot_functions,   lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
-      lgb_shape_functions,  lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
-      lgb_factor_functions, internal_functions};
+      lgb_bench_functions, lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
+      lgb_io_functions,    lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
+      lgb_make_functions,  lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
+      lgb_plot_functions,  lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
+      lgb_shape_functions, lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
+      lgb_trace_functions, lgb_factor_functions,    internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);
   lgb_func_meta(L);
   lgb_plan_meta(L);
   lgb_bench_meta(L);
+  lgb_trace_meta(L);
   lgb_io_meta(L);
   lgb_json_meta(L);
   lgb_plot_meta(L);

@@ -195,6 +195,40 @@ gb_status gb_measure_begin (gb_graph *g, gb_error *err);
 void gb_measure_end (gb_graph *g);
 gb_run_stats gb_measured (const gb_graph *g);
 
+/* Traces (run/trace.c): what the steps of all runs of the graph took while one is open. They nest, and may end in
+** any order; a graph that no trace is open on times nothing. */
+typedef struct gb_trace gb_trace;
+/* Steps of one op at one script line, on one device, by one carrier of its arithmetic: the instruction set of a
+** CPU; "interpreter", "template", "compiled" or "library" of a device with a clock of its own; "host": a registered
+** op; "copy": values that are moved. */
+typedef struct gb_trace_row {
+  const char *where, *op, *device, *carrier;
+  const char *kernel; /* that ran a fold (gb_fold_stats.path), else "" */
+  uint64_t calls;     /* windows count one each */
+  double seconds;     /* without those of steps of runs within it; */
+  double total;       /* with them */
+  double bytes, flops;
+  double predicted, bound; /* seconds; NaN: not known */
+  char *text;              /* what the others point into */
+} gb_trace_row;
+/* One step, in the order in which runs ended; seconds of gb_clock. */
+typedef struct gb_trace_event {
+  size_t row;
+  double from, to;
+  int depth; /* registered ops that ran around it */
+} gb_trace_event;
+typedef struct gb_trace_view {
+  const gb_trace_row *row;
+  size_t nrows;
+  const gb_trace_event *event;
+  size_t nevents, dropped; /* dropped: steps that no event stands for */
+  double began;
+} gb_trace_view;
+/* Errors: ENOMEM. */
+gb_status gb_trace_begin (gb_graph *g, gb_trace **out, gb_error *err);
+void gb_trace_end (gb_graph *g, gb_trace *t); /* NULL is fine */
+gb_trace_view gb_trace_read (const gb_trace *t);
+
 /* 'say' is called once, before a run that stores a value of 64 MiB or more, 16 times what it is made of,
 ** for an op that takes all of it although much of the kind streams. NULL: nothing is. Errors: ENOMEM. */
 gb_status gb_stored_announce (gb_graph *g, void (*say)(const char *text), gb_error *err);

@@ -12,18 +12,18 @@ end
 
 -- Fields that are not modules of their own: module, field.
 local from <const> = {
-  bench = {"gibbous.timing", "bench"},
+  bench = {"gibbous.timing", "time"},
   grad = {"gibbous.gradients", "grad"},
   load = {"gibbous.gp", "load"},
   param = {"gibbous.param", "new"},
   params = {"gibbous.param", "collect"},
-  profile = {"gibbous.timing", "profile"},
+  time = {"gibbous.timing", "time"},
 }
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {
   "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "nn", "optim", "plot",
-  "precond", "priors", "progress", "report", "solvers", "sweep",
+  "precond", "priors", "profile", "progress", "report", "solvers", "sweep",
 }
 
 local part_of <const> = {}

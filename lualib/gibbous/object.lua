@@ -36,7 +36,7 @@ local LISTED <const> = 8
 function M.no_field(what, key, ...)
   local known <const> = {}
   for _, names in ipairs{...} do
-    for name in pairs(names) do known[name] = true end
+    for name in pairs(names) do known[name] = type(name) == "string" and name:sub(1, 1) ~= "_" or nil end
   end
   local near <const> = type(key) == "string" and options.nearest(key, known)
   local hint = near and (" (did you mean '%s'?)"):format(near) or ""

@@ -1,4 +1,4 @@
---- gb.bench and gb.profile: what a function costs, with the tensors it returns evaluated inside the measurement. Nothing is
+--- gb.time: what a function costs, by two clocks, with the tensors that it returns evaluated inside the measurement. Nothing is
 -- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
 -- outside is made of, unless it had its value before. What is built after a measurement does not find its values either.
 local core <const> = require "gibbous.core"
@@ -7,21 +7,65 @@ local options <const> = require "gibbous.options"
 
 local M <const> = {}
 
-local Result <const> = object.record("gibbous.timing", "the report of gb.bench", "")
+local Result <const> = object.record("gibbous.timing", "the report of gb.time", "first remembered predicted bound share waits")
 
-local function duration(s)
+--- Seconds as a text of three digits.
+function M.duration(s)
   if s < 1e-3 then return ("%.3g us"):format(s * 1e6) end
   if s < 1 then return ("%.3g ms"):format(s * 1e3) end
   return ("%.3g s"):format(s)
 end
+local duration <const> = M.duration
 
-function Result.__tostring(self)
-  return ("median %s  fastest %s  slowest %s  (%d runs)"):format(duration(self.median), duration(self.fastest),
-    duration(self.slowest), self.runs)
+--- A number of bytes or operations as a text: 1.5 G.
+function M.scaled(v)
+  for _, unit in ipairs{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
+    if v >= unit[1] then return ("%.3g %s"):format(v / unit[1], unit[2]) end
+  end
+  return ("%.3g "):format(v)
+end
+local scaled <const> = M.scaled
+
+-- What is said of the runs beside their seconds -----------------------------------------------------------------------------
+
+local function work_line(self)
+  if self.steps == 0 then
+    return "nothing was computed: no step ran, f returns no tensor or values that were there already"
+  end
+  local parts <const> = {("device %s  %d step%s  %sB  %sflop"):format(duration(self.device), self.steps,
+    self.steps == 1 and "" or "s", scaled(self.bytes), scaled(self.flops))}
+  if self.share then parts[#parts + 1] = ("%.0f %% of the bound %s"):format(self.share * 100, duration(self.bound)) end
+  return table.concat(parts, "  ")
 end
 
--- Evaluates every tensor among the values, also inside tables.
-local function observe(...)
+local function waits_line(self)
+  if self.device > self.wall then return "steps of several devices ran at the same time" end
+  local parts <const> = {}
+  for i, w in ipairs(self.waits) do
+    if i <= 3 then
+      parts[i] = ("%s %s"):format(duration(w.seconds), w.op and ("before %s%s"):format(w.op,
+        w.line ~= "" and (" (%s)"):format(w.line) or "") or "after the last step")
+    end
+  end
+  return "no step ran for " .. table.concat(parts, ", ")
+end
+
+function Result.__tostring(self)
+  local lines <const> = {("median %s  %s %% %s to %s  fastest %s  slowest %s  (%d run%s)"):format(duration(self.median),
+    ("%.0f"):format(self.coverage * 100), duration(self.low), duration(self.high), duration(self.fastest),
+    duration(self.slowest), self.runs, self.runs == 1 and "" or "s"), "  " .. work_line(self)}
+  if self.remembered then
+    lines[#lines + 1] = ("  %d step%s of the first run %s remembered by f and did not run again"):format(self.remembered,
+      self.remembered == 1 and "" or "s", self.remembered == 1 and "was" or "were")
+  end
+  if self.waits and self.steps > 0 then lines[#lines + 1] = "  " .. waits_line(self) end
+  return table.concat(lines, "\n")
+end
+
+-- One run -----------------------------------------------------------------------------------------------------------------------
+
+--- Evaluates every tensor among the values, also inside tables.
+function M.observe(...)
   local found <const> = {}
   local function visit(v, depth)
     if core.as_tensor(v) ~= nil then
@@ -34,12 +78,73 @@ local function observe(...)
   core.eval(found)
 end
 
--- Seconds that f takes, its results included.
+--- Seconds that f takes, its results included, and what its steps took.
 local function measured(f)
   local _ <close> = core.measure()
+  local trace <close> = core.trace()
   local began <const> = core.clock()
-  observe(f())
-  return core.clock() - began
+  M.observe(f())
+  core.synchronize()
+  local ended <const> = core.clock()
+  local run <const> = core.traced(trace)
+  run.began, run.ended, run.wall = began, ended, ended - began
+  return run
+end
+
+--- The sum of a field over all rows; nil where one has none.
+function M.total(rows, field)
+  local sum = 0
+  for _, row in ipairs(rows) do
+    if row[field] == nil then return nil end
+    sum = sum + row[field]
+  end
+  return sum
+end
+local total <const> = M.total
+
+-- Where nothing ran -------------------------------------------------------------------------------------------------------------
+
+local SLACK <const>, SHARE <const> = 20e-6, 0.05           -- by which the two clocks may differ: seconds, and of the wall's
+
+--- The times of a run in which no step ran, the longest first: before which step, or after the last one.
+local function waits_of(run)
+  local events <const> = table.move(run.events, 1, #run.events, 1, {})
+  table.sort(events, function(a, b)
+    if a.from ~= b.from then return a.from < b.from end
+    return a.to > b.to
+  end)
+  local list <const>, upto = {}, run.began
+  local function wait(to, row)
+    if to > upto then list[#list + 1] = {seconds = to - upto, line = row and row.line, op = row and row.op} end
+  end
+  for _, e in ipairs(events) do
+    wait(math.min(e.from, run.ended), run.rows[e.row])
+    upto = math.max(upto, e.to)
+  end
+  wait(run.ended, nil)
+  table.sort(list, function(a, b) return a.seconds > b.seconds end)
+  return list
+end
+
+-- Many runs ---------------------------------------------------------------------------------------------------------------------
+
+--- The least j so that the j-th of n sorted values and the j-th from above contain the median with 95 %, by the binomial
+-- distribution of how many lie below it; and with what probability they do. Of five values and fewer none do: the extremes.
+local function interval(n)
+  if n > 500 then return math.floor((n - 1.959964 * math.sqrt(n)) / 2), 0.95 end
+  local term, below, j = 0.5 ^ n, 0.0, 0                   -- P(exactly j below), P(fewer than j below)
+  while 2 * (below + term) <= 0.05 do
+    below = below + term
+    term = term * (n - j) / (j + 1)
+    j = j + 1
+  end
+  if j == 0 then return 1, math.max(0, 1 - 2 * term) end
+  return j, 1 - 2 * below
+end
+
+local function median(list)
+  table.sort(list)
+  return list[(#list + 1) // 2]
 end
 
 local function check_function(f, what)
@@ -48,36 +153,58 @@ local function check_function(f, what)
     core.raise("option", ("%s: a function expected, got %s"):format(what, core.type(f)))
   end
 end
+M.check_function = check_function
 
---- Runs f at least 'runs' times (5) and for 'seconds' (0.5); the first 'warmup' runs (1) do not count.
----@return table  median fastest slowest runs
-function M.bench(f, opts)
-  check_function(f, "gb.bench")
-  local o <const> = options.parse(opts, {runs = "count", seconds = "positive", warmup = "count"}, "gb.bench")
-  local runs <const>, seconds <const> = o.runs or 5, o.seconds or 0.5
-  for _ = 1, o.warmup or 1 do measured(f) end
-  local times <const>, start <const> = {}, core.clock()
+local SETTLING <const> = 3                 -- runs at most after which a device is asked whether it compiles
+
+--- Runs that do not count. Kernels that are compiled meanwhile are waited for, and used by one run more.
+local function warm_up(f, count, compile)
+  local first
+  for _ = 1, count do
+    local run <const> = measured(f)
+    first = first or run
+  end
+  for _ = 1, count > 0 and compile ~= false and SETTLING or 0 do
+    if not core.settle() then break end
+    measured(f)
+  end
+  return first
+end
+
+local function report(times, device, first, last)
+  local rows <const>, wall <const> = last.rows, median(times)
+  local j <const>, coverage <const> = interval(#times)
+  local r <const> = {median = wall, low = times[j], high = times[#times + 1 - j], coverage = coverage, runs = #times,
+    fastest = times[1], slowest = times[#times], wall = wall, device = median(device), steps = total(rows, "calls"),
+    bytes = total(rows, "bytes"), flops = total(rows, "flops"), predicted = total(rows, "predicted"),
+    bound = total(rows, "bound")}
+  if r.bound and r.device > 0 then r.share = r.bound / r.device end
+  if first then
+    local before <const> = total(first.rows, "calls")
+    r.first = first.wall
+    if before > r.steps then r.remembered = before - r.steps end
+  end
+  r.agree = math.abs(r.wall - r.device) <= SHARE * r.wall + SLACK
+  if not r.agree then r.waits = waits_of(last) end
+  return setmetatable(r, Result)
+end
+
+--- Runs f at least 'runs' times (3) and for 'seconds' (0.05); the first 'warmup' runs (1) do not count.
+---@return table  median low high coverage runs fastest slowest wall device steps bytes flops predicted bound share agree waits
+function M.time(f, opts)
+  check_function(f, "gb.time")
+  local o <const> = options.parse(opts, {runs = "count", repeats = "count", seconds = "positive", warmup = "count",
+    compile = "boolean"}, "gb.time")
+  local runs <const>, seconds <const> = o.runs or o.repeats or 3, o.seconds or 0.05
+  local first <const> = warm_up(f, o.warmup or 1, o.compile)
+  local times <const>, device <const> = {}, {}
+  local last
+  local start <const> = core.clock()
   repeat
-    times[#times + 1] = measured(f)
+    last = measured(f)
+    times[#times + 1], device[#device + 1] = last.wall, total(last.rows, "seconds")
   until #times >= runs and core.clock() - start >= seconds
-  table.sort(times)
-  return setmetatable({median = times[(#times + 1) // 2], fastest = times[1], slowest = times[#times], runs = #times}, Result)
-end
-
-local Profile <const> = object.record("gibbous.profile", "the report of gb.profile", "")
-
-function Profile.__tostring(self)
-  return ("%s  of it in the core %s  %d folds (%d pairs)  %d library calls  peak %.1f MiB"):format(duration(self.seconds),
-    duration(self.core_seconds), self.folds, self.pairs, self.opaques, self.measured / 2^20)
-end
-
---- Runs f once: wall seconds, and what the evaluations in it did.
----@return table  seconds core_seconds folds pairs opaques measured
-function M.profile(f)
-  check_function(f, "gb.profile")
-  local seconds <const>, run <const> = measured(f), core.measured()
-  return setmetatable({seconds = seconds, core_seconds = run.seconds, folds = run.folds, pairs = run.pairs,
-    opaques = run.opaques, measured = run.measured}, Profile)
+  return report(times, device, first, last)
 end
 
 return M

@@ -67,7 +67,7 @@ local not_values <const> = {}
 for name in ([[tensor.allclose tensor.close tensor.equal tensor.eval tensor.item tensor.requires_grad tensor.totable
   gb.bench gb.clock gb.config gb.core gb.data gb.devices gb.doctor gb.empty gb.eval gb.gp gb.grad gb.help gb.inspect gb.is
   gb.kernels gb.lazy gb.lbfgs gb.likelihoods gb.linalg gb.load gb.means gb.memory gb.nn gb.optim gb.param gb.params gb.plan gb.plot
-  gb.precond gb.priors gb.progress gb.save gb.seed gb.solvers gb.type gb.version
+  gb.precond gb.priors gb.profile gb.progress gb.save gb.seed gb.solvers gb.time gb.type gb.version
   gb.kernels.is gb.kernels.points gb.kernels.resolve_ard gb.kernels.define gb.kernels.change_point gb.kernels.index
   gb.kernels.spectral_mixture gb.kernels.arc_cosine]]):gmatch "%S+" do not_values[name] = true end
 

@@ -33,12 +33,13 @@ describe("gb", function()
     local names <const> = "bench cat clock config data devices einsum empty eval eye full func gp grad kernels lazy likelihoods "
       .. "linalg linspace load maximum means memory minimum nn ones optim param params plan plot precond priors profile progress "
         .. "rand "
-      .. "randn randperm range seed sobol solvers stack tensor type version vmap where zeros"
+      .. "randn randperm range seed sobol solvers stack tensor time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
     assert.equal(names, all())
-    for name, of in pairs{bench = {"timing", "bench"}, grad = {"gradients", "grad"}, load = {"gp", "load"},
+    for name, of in pairs{bench = {"timing", "time"}, time = {"timing", "time"},
+      grad = {"gradients", "grad"}, load = {"gp", "load"},
       param = {"param", "new"},
-      params = {"param", "collect"}, profile = {"timing", "profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
+      params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
       kernels = {"kernels"},
       likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, nn = {"nn"}, optim = {"optim"}, plot = {"plot"},
       precond = {"precond"}, priors = {"priors"}, progress = {"progress"}, solvers = {"solvers"}} do

@@ -194,7 +194,7 @@ describe("a field that does not exist", function()
     refused("an optimiser has no field 'l_r' (did you mean 'lr'?)", function() gb.optim.adam(gb.param(1)).l_r = 1 end)
     refused("an optimiser has no field 'foo'", function() return gb.optim.lbfgs(gb.param(1)).foo end)
     refused("step is a method of an optimiser: write opt:step(...) with a colon", function() gb.optim.adam(gb.param(1)).step() end)
-    refused("the report of gb.bench has no field 'medain' (did you mean 'median'?)", function()
+    refused("the report of gb.time has no field 'medain' (did you mean 'median'?)", function()
       return gb.bench(function() end, {runs = 1, seconds = 1e-9}).medain
     end)
     refused("the report of gb.profile has no field 'fold' (did you mean 'folds'?)", function()

@@ -94,15 +94,6 @@ describe("a measurement", function()
     assert.equal(0, gb.profile(function() end).core_seconds)
   end)
 
-  it("prints as one line", function()
-    local t <const> = setmetatable({median = 2.5e-6, fastest = 1.5e-3, slowest = 2, runs = 7},
-      debug.getmetatable(gb.bench(function() end, {runs = 1, seconds = 1e-9})))
-    assert.equal("median 2.5 us  fastest 1.5 ms  slowest 2 s  (7 runs)", tostring(t))
-    local p <const> = setmetatable({seconds = 0.25, core_seconds = 5e-4, folds = 3, pairs = 100, opaques = 2, measured = 3 * 2^19},
-      debug.getmetatable(gb.profile(function() end)))
-    assert.equal("250 ms  of it in the core 500 us  3 folds (100 pairs)  2 library calls  peak 1.5 MiB", tostring(p))
-  end)
-
   it("ends when f raises, and nests", function()
     local x <const> = gb.rand(5, {seed = 5}):eval()
     assert.is_false(pcall(gb.bench, function() error "boo" end))
@@ -128,6 +119,105 @@ describe("a measurement", function()
     gb.bench(function() return y:sum(), twice(x):exp() end, {runs = 20, seconds = 1e-9})
     gb.profile(function() return y end)
     assert.same({bytes, blocks, nodes}, {settled()})
+  end)
+end)
+
+describe("the two clocks of a measurement", function()
+  local core <const> = require "gibbous.core"
+  local support <const> = require "spec.support"
+  local step <const> = {line = "a.lua:1", op = "one", device = "cpu", carrier = "avx2", kernel = "vm", calls = 1, bytes = 1500.0,
+    flops = 3e9}
+
+  --- gb.time of runs of one second in which steps took place at these times, {from, to} from the beginning of the run.
+  local function timed(events, fields)
+    local now = 50.0
+    local function traced()
+      local row <const>, list <const> = {seconds = 0.0}, {}
+      for key, v in pairs(step) do row[key] = v end
+      for key, v in pairs(fields or {}) do row[key] = v end
+      for i, e in ipairs(events) do
+        list[i] = {row = 1, from = now - 1 + e[1], to = now - 1 + e[2], depth = 0}
+        row.seconds = row.seconds + e[2] - e[1]
+      end
+      row.calls = #events
+      return {began = now - 1, dropped = 0, rows = #events > 0 and {row} or {}, events = list}
+    end
+    return support.with(core, {clock = function() return now end, traced = traced}, function()
+      return gb.time(function() now = now + 1 end, {runs = 1, warmup = 0})
+    end)
+  end
+
+  it("agree within 5 % and 20 us, or the record says when no step ran", function()
+    local r <const> = timed{{0.0, 0.96}}
+    assert.same({true, 1, 1}, {r.agree, r.steps, r.wall})
+    near(0.96, r.device, 1e-12)
+    assert.is_nil(r.waits)
+    local s <const> = timed{{0.125, 0.25}, {0.5, 0.75}, {0.75, 0.875}}
+    assert.same({false, 3, 0.5}, {s.agree, s.steps, s.device})
+    table.sort(s.waits, function(a, b) return (a.op or "") > (b.op or "") or a.op == b.op and a.seconds > b.seconds end)
+    assert.same({{seconds = 0.25, line = "a.lua:1", op = "one"}, {seconds = 0.125, line = "a.lua:1", op = "one"},
+      {seconds = 0.125}}, s.waits)
+    assert.matches("no step ran for 250 ms before one %(a.lua:1%), 125 ms ", tostring(s))
+    local over <const> = timed{{0.0, 1.0}, {0.25, 0.75}}
+    assert.is_false(over.agree)
+    assert.matches("steps of several devices ran at the same time", tostring(over))
+    assert.same({}, over.waits)
+  end)
+
+  it("say what was done, and how far it is from what the devices could do", function()
+    local r <const> = timed({{0.0, 0.5}, {0.5, 1.0}}, {predicted = 0.75, bound = 0.25})
+    assert.same({0.75, 0.25, 0.25, 1500, 3e9}, {r.predicted, r.bound, r.share, r.bytes, r.flops})
+    assert.equal("median 1 s  0 % 1 s to 1 s  fastest 1 s  slowest 1 s  (1 run)\n"
+      .. "  device 1 s  2 steps  1.5 kB  3 Gflop  25 % of the bound 250 ms", tostring(r))
+    local plain <const> = timed{{0.0, 1.0}}
+    assert.is_nil(plain.share)
+    assert.is_nil(plain.bound)
+    assert.is_nil(plain.predicted)
+    assert.equal("  device 1 s  1 step  1.5 kB  3 Gflop", tostring(plain):match "\n(.*)")
+  end)
+
+  it("say when there was nothing to compute", function()
+    local x <const> = gb.rand(5, {seed = 1}):eval()
+    for _, f in ipairs{function() return x end, function() end, function() return 3, {x, {x}} end} do
+      local r <const> = gb.time(f, {runs = 2, seconds = 1e-9})
+      assert.same({0, 0, 0, 0}, {r.steps, r.device, r.bytes, r.flops})
+      assert.matches("\n  nothing was computed: no step ran", tostring(r))
+      assert.is_nil(tostring(r):find("no step ran for", 1, true))
+    end
+    assert.is_nil(tostring(gb.time(function() return x + 1 end, {runs = 1})):find("nothing was computed", 1, true))
+  end)
+
+  it("tell steps that f itself remembers from those that every run repeats", function()
+    local x <const> = gb.rand(50, 3, {seed = 1}):eval()
+    local kept
+    local r <const> = gb.time(function()
+      kept = kept or gb.linalg.cholesky(gb.kernels.rbf{}(x) + gb.eye(50)):eval()
+      return kept:sum()
+    end, {runs = 2, seconds = 1e-9})
+    assert.is_true(r.steps >= 1 and r.remembered >= 1)
+    assert.matches("of the first run w%a+ remembered by f", tostring(r))
+    local s <const> = gb.time(function() return gb.linalg.cholesky(gb.kernels.rbf{}(x) + gb.eye(50)):sum() end,
+      {runs = 2, seconds = 1e-9})
+    assert.equal(r.steps + r.remembered, s.steps)
+    assert.is_nil(s.remembered)
+    assert.is_nil(gb.time(function() return x + 1 end, {runs = 1, warmup = 0}).first)
+  end)
+
+  it("count the operations and bytes of the textbook", function()
+    local a <const>, b <const> = gb.randn(30, 40, {seed = 1}):eval(), gb.randn(40, 20, {seed = 2}):eval()
+    local function work(f)
+      local r <const> = gb.time(f, {runs = 1, seconds = 1e-9, warmup = 0})
+      return {r.steps, r.flops, r.bytes}
+    end
+    assert.same({1, 2.0 * 30 * 40 * 20, 8.0 * (30 * 40 + 40 * 20 + 30 * 20)}, work(function() return a:matmul(b) end))
+    assert.same({1, 2.0 * 1200, 16.0 * 1200}, work(function() return a:exp():sin() end))
+    assert.same({1, 1200.0, 8.0 * (1200 + 30)}, work(function() return a:sum(2) end))
+    local s <const> = (gb.eye(30) * 3):eval()
+    assert.same({1, 9000.0, 16.0 * 900}, work(function() return gb.linalg.cholesky(s) end))
+    local x <const>, y <const>, v <const> = gb.randn(50, 3, {seed = 3}):eval(), gb.randn(60, 3, {seed = 4}):eval(),
+      gb.randn(60, 2, {seed = 5}):eval()
+    local one <const> = work(function() return ((x:unsqueeze(2) - y:unsqueeze(1)) ^ 2):sum(-1):matmul(v) end)
+    assert.same({1, 3000.0 * (3 * 3 + 2 * 2), 8.0 * (150 + 180 + 120 + 100)}, one)
   end)
 end)
 
@@ -196,11 +286,13 @@ describe("measurements with a clock that is given", function()
     end)
   end
 
-  it("are of five runs or more, for half a second, after one that does not count", function()
-    local r <const>, runs <const> = bench({9, 5, 1, 4, 2, 3})
-    assert.same({3, 1, 5, 5, 6}, {r.median, r.fastest, r.slowest, r.runs, runs})
-    assert.same({8, 9}, {bench({0.0625}).runs, select(2, bench({0.0625}))})
-    assert.same({2, 2}, {bench({0.25}, {runs = 1, warmup = 0}).runs, select(2, bench({0.25}, {runs = 1, warmup = 0}))})
+  it("are of three runs or more, for 50 ms, after one that does not count", function()
+    local r <const>, runs <const> = bench({9, 5, 1, 4})
+    assert.same({4, 1, 5, 3, 4, 9}, {r.median, r.fastest, r.slowest, r.runs, runs, r.first})
+    assert.same({4, 5}, {bench({0.015625}).runs, select(2, bench({0.015625}))})
+    assert.same({7, 8}, {bench({1}, {repeats = 7}).runs, select(2, bench({1}, {repeats = 7}))})
+    assert.same({1, 1}, {bench({0.25}, {runs = 1, warmup = 0}).runs, select(2, bench({0.25}, {runs = 1, warmup = 0}))})
+    assert.equal(2, bench({0.03125}, {runs = 1, warmup = 0}).runs)
     assert.equal(4, bench({0.25}, {runs = 1, seconds = 1}).runs)
     assert.equal(2, bench({4, 1, 3, 2}, {runs = 4, warmup = 0}).median)
   end)
@@ -216,6 +308,36 @@ describe("measurements with a clock that is given", function()
       gb.bench(function() return round end, {runs = 1, seconds = 1e-9, warmup = 0})
       assert.equal(8, evaluated)
     end)
+  end)
+
+  --- What fraction of samples of n puts the median of 0 .. 1 between the j-th and the j-th from above.
+  local function coverage(n, j)
+    local term, sum = 1.0, 0.0
+    for k = 0, n do
+      if k >= j and k <= n - j then sum = sum + term / 2.0 ^ n end
+      term = term * (n - k) / (k + 1)
+    end
+    return sum
+  end
+
+  it("give the interval of the median by the order of the runs", function()
+    for _, n in ipairs{1, 2, 3, 5, 6, 7, 8, 9, 20, 71, 500} do
+      local seconds <const> = {}
+      for i = 1, n do seconds[i] = ((i * 7919) % n + 1) / 64 end             -- 1/64 .. n/64, each once: 7919 is prime
+      local r <const> = bench(seconds, {runs = n, seconds = 1e-9, warmup = 0})
+      local j <const> = math.tointeger(r.low * 64)
+      assert.equal(n + 1, (r.low + r.high) * 64)
+      near(coverage(n, j), r.coverage, 1e-12, n)
+      if n >= 6 then
+        assert.is_true(r.coverage >= 0.95 and coverage(n, j + 1) < 0.95, n)
+      else assert.equal(1, j) end
+    end
+    local many <const> = {}
+    for i = 1, 2000 do many[i] = i / 1024 end
+    local r <const> = bench(many, {runs = 2000, seconds = 1e-9, warmup = 0})
+    local j <const> = math.tointeger(r.low * 1024)
+    assert.equal(956, j)
+    assert.equal(2001, (r.low + r.high) * 1024)
   end)
 
   it("have classes", function()

@@ -181,7 +181,7 @@ local texts <const> = {
   {"gb.load(3)", "bad argument #1 to 'load' (string expected, got number)"},
   {"gb.grad(gb.ones(2):sum(), gb.ones(2))",
    'option: grad: the result does not depend on 2 (text:1); unused = "zero" gives zeros for it'},
-  {"gb.bench(print, {runs = -1})", "option: gb.bench: option 'runs' must be a whole number, 0 or more, got number -1"},
+  {"gb.bench(print, {runs = -1})", "option: gb.time: option 'runs' must be a whole number, 0 or more, got number -1"},
   {"gb.progress(-1)", "option: gb.progress: a whole number, 0 or more, or a list expected, got -1"},
   {"gb.kernels.matern",
    "index: gb.kernels.matern does not exist: gb.kernels.matern12, matern32 and matern52, for nu = 1/2, 3/2 and 5/2"},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/clock.h"
 #include "device/price.h"
 #include "device/registry.h"
 #include "far.h"
@@ -114,6 +115,48 @@ static gb_memory far_memory (const gb_device *dev) {
   return (gb_memory){.ops = &ops, .priv = (void *)(uintptr_t)host.ops, .home = &home_of(dev)->ledger};
 }
 
+/* -- the clock: GIBBOUS_FAR_CLOCK=1 gives it one, on which each launch and each opaque op takes a millisecond, and which
+** runs from 0. Results of steps are known in advance. */
+
+enum { SPANS = 4096 };
+static struct {
+  double now, from[SPANS], to[SPANS];
+  int n, open;
+} far_clock;
+
+static gb_status begin_span (gb_device *dev, const char *name, int *span, gb_error *err) {
+  (void)dev;
+  GB_TRY(call(err));
+  if (name == NULL || far_clock.n == SPANS) return gb_fail(err, GB_EINTERNAL, "a span that cannot begin");
+  far_clock.open++;
+  *span = far_clock.n++;
+  far_clock.from[*span] = far_clock.now;
+  return GB_OK;
+}
+
+static gb_status end_span (gb_device *dev, int span, gb_error *err) {
+  (void)dev;
+  if (--far_clock.open < 0) abort();
+  far_clock.to[span] = far_clock.now;
+  return far_is_lost() ? far_gone(err) : GB_OK;
+}
+
+static gb_status read_span (gb_device *dev, int span, double *from, double *to, gb_error *err) {
+  (void)dev;
+  if (span >= far_clock.n) return gb_fail(err, GB_EINTERNAL, "a span that was dropped");
+  *from = far_clock.from[span];
+  *to = far_clock.to[span];
+  return GB_OK;
+}
+
+static void drop_spans (gb_device *dev, int span) {
+  (void)dev;
+  if (span < far_clock.n) far_clock.n = span;
+}
+
+static const gb_clock_ops clock_ops = {
+    .begin = begin_span, .end = end_span, .read = read_span, .drop = drop_spans};
+
 /* -- programs: those of the home, with addresses that it has */
 
 typedef struct buffers {
@@ -189,6 +232,7 @@ static gb_status launch (gb_device *dev, const gb_kernel *k, const gb_fold_args 
   here.operand = at.in;
   here.out = at.out;
   here.scratch = near(args->scratch);
+  far_clock.now += 1e-3;
   return gb_device_launch(home_of(dev), near_kernel(k), &here, err);
 }
 
@@ -229,6 +273,7 @@ static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *
   if (lacks(o->op)) return gb_fail(err, GB_EINTERNAL, "the far device lacks %s", gb_ops[o->op].name);
   reach(&at, o->nin, in, o->nout, out);
   if (o->grown) reach_rows(o, &at, table);
+  far_clock.now += 1e-3;
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
@@ -290,6 +335,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, int ordinal, siz
     prices.measure = NULL;
     ops.price = &prices;
   }
+  if (getenv("GIBBOUS_FAR_CLOCK") != NULL) ops.clock = &clock_ops;
   dev->priv = home;
   dev->pool = home->pool;
   gb_device_init(dev, &ops, far_memory(dev), limit != 0 ? limit : home->ledger.limit);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "program/work.h"
+
 /* every figure */
 
 typedef gb_figure_visitor visitor;
@@ -222,11 +224,19 @@ static double seconds_of_opaque (const gb_device_profile *p, int threads, const 
   return fraction * gb_cost_opaque(own(p), threads, o) + own(p)->opaque_s;
 }
 
+/* Figures of multiply-adds count vectors of 64 bytes. */
+static double bound_of_work (const gb_device_profile *p, int threads, const gb_work *w) {
+  const double each = 2 * 64 / (double)gb_dtype_size(w->compute == GB_F32 ? GB_F32 : GB_F64);
+  const double rate = own(p)->device.fma * gb_cost_speed(own(p), threads, threads) * each;
+  return fmax(w->flops / rate, gb_cost_bytes(own(p), threads, w->bytes));
+}
+
 const gb_price_ops gb_cpu_price_ops = {.bytes = sizeof(gb_cpu_profile),
                                        .fixed = fixed_figures,
                                        .walk = walk,
                                        .fold = seconds_of_fold,
                                        .opaque = seconds_of_opaque,
+                                       .bound = bound_of_work,
                                        .identity = gb_cpu_identity,
                                        .room = GB_RATES_ROOM,
                                        .measure = measure,

@@ -60,12 +60,16 @@ static double price_node (const gb_prices *x, const gb_lowered *low, const gb_pl
   return seconds;
 }
 
+double gb_step_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
+                        int npacked_factors, const gb_placement *p, int s) {
+  if (!p->runs[s]) return 0;
+  if (gb_nest_at(p, s) >= 0) return price_node(x, low, p, gb_nest_at(p, s), 0, 1);
+  return gb_runs_inside(low, p, s) ? 0 : price_step(x, low, t, npacked_factors, p, s);
+}
+
 double gb_place_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
                          int npacked_factors, const gb_placement *p) {
   double seconds = 0;
-  for (int s = 0; s < low->nsteps; s++)
-    if (p->runs[s] && gb_nest_at(p, s) >= 0) seconds += price_node(x, low, p, gb_nest_at(p, s), 0, 1);
-    else if (p->runs[s] && !gb_runs_inside(low, p, s))
-      seconds += price_step(x, low, t, npacked_factors, p, s);
+  for (int s = 0; s < low->nsteps; s++) seconds += gb_step_seconds(x, low, t, npacked_factors, p, s);
   return seconds;
 }

@@ -202,8 +202,10 @@ static void record (const gb_run *r, bool ran) {
 
 gb_status gb_run_execute (gb_run *r, void *arena, bool store, gb_error *err) {
   const double begun = gb_clock();
+  gb_timed_open(r);
   const gb_status rc = execute(r, arena, store, err);
   r->stats.seconds = gb_clock() - begun;
+  gb_timed_close(r);
   record(r, rc == GB_OK);
   gb_measure_count(r->plan->request.graph, &r->stats, !r->within);
   return rc;

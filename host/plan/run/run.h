@@ -7,6 +7,7 @@
 #define GB_PLAN_RUN_RUN_H
 
 #include "plan/choose/plan_internal.h"
+#include "plan/run/trace.h"
 #include "plan/tile/cut.h"
 
 /* What a run has on a device of the graph beside the first: memory for the steps that run there. */
@@ -57,6 +58,8 @@ struct gb_run {
   gb_tensor *handed; /* operands of a registered op as it sees them ... */
   gb_storage **lent; /* ... and records for those that lie in the arena; NULL until a step needs them */
   gb_run_stats stats;
+  gb_timed *timed;                          /* NULL: its steps are not timed */
+  const char *path;                         /* of the last fold that was launched (gb_fold_stats) */
   gb_watch watch[2];                        /* of the first lane, and of the other one that runs */
   gb_abroad_arena abroad[GB_GRAPH_DEVICES]; /* by number of the device, from 1 */
   int nlanes;

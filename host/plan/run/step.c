@@ -39,6 +39,7 @@ static gb_status launch (gb_run *r, gb_lane *l, int s, const gb_fold *part, cons
   GB_TRY(gb_device_launch(gb_kernels_step_device(l->kernels, s), gb_kernels_find(l->kernels, s, part), &args,
                           err));
   r->stats.pairs += stats.pairs;
+  r->path = stats.path;
   return GB_OK;
 }
 
@@ -278,8 +279,10 @@ gb_status gb_run_step (gb_run *r, gb_lane *l, int place, const gb_window *at, gb
     return gb_fail(err, GB_EOPTION, "the number of threads was changed while a plan ran");
   const gb_memcheck_watch *watch = &r->plan->request.graph->plans->memcheck;
   if (watch->at_step != NULL) watch->at_step(prog->low->step[s].what);
+  if (r->timed != NULL) GB_TRY(gb_timed_begin(r, l, s, err));
   const double start = gb_clock();
   const gb_status rc = run_checked_step(r, l, place, at, err);
+  if (r->timed != NULL) gb_timed_end(r, l, s, at, rc);
   if (rc != GB_OK) {
     add_line(r->plan, s, rc, err);
     return rc;

@@ -29,6 +29,8 @@ typedef struct gb_plan_context {
   gb_measure *measure; /* NULL until something is measured */
   gb_run_stats last_eval, measured;
   gb_memcheck_watch memcheck;
+  gb_trace *traces;                   /* that are open, the newest first */
+  double traced;                      /* seconds of all steps that were timed */
   void (*announce)(const char *text); /* gb_stored_announce */
   /* A graph belongs to one thread, but for runs of its plans with bound leaves: they hold this lock while they
   ** begin and end and while a registered op runs, not while steps run. Recursive: ops run plans. */
