@@ -829,6 +829,10 @@ cuda/compile/workers.c
 's/if (w->closing) return NULL/if (w->closing \&\& w->first == NULL) return NULL/'
 'CUDA kernels: a GPU that closes compiles all that waits'
 
+cuda/compile/compile.c
+'s/k->used < oldest->used/k->used > oldest->used/'
+'CUDA kernels: the kernel used last is unloaded'
+
 cuda/compile/workers.c
 's/{ atexit(stop_all); }/{}/'
 'CUDA kernels: a process ends while a thread compiles'

@@ -371,6 +371,48 @@ static void test_bound (void **state) {
   assert_non_null(strstr(why, "too large"));
 }
 
+/* -- the bound of what is loaded */
+
+/* The kept image of a kernel with zeros behind it, which the emulation passes over. */
+static void make_long (gb_device *dev, const char *expression, size_t bytes) {
+  const gb_cuda_code c = code_of(dev, expression);
+  char why[256], *image;
+  size_t n;
+  assert_true(gb_cuda_cache_read(&c.key, &image, &n, why));
+  char *longer = calloc(1, bytes);
+  assert_non_null(longer);
+  memcpy(longer, image, n);
+  assert_true(gb_cuda_cache_write(&c.key, longer, bytes, why));
+  free(longer);
+  free(image);
+}
+
+/* Of three kernels two have room: the one used least recently goes, and comes back. */
+static void test_loaded (void **state) {
+  static const char *const expressions[] = {"7", "8", "9"};
+  (void)state;
+  gb_device *dev = open_one();
+  for (int e = 0; e < 3; e++) {
+    assert_int_equal(run(dev, expressions[e], 7 + e), RAN);
+    make_long(dev, expressions[e], 30 * MIB);
+  }
+  gpu_close(dev);
+  emu_begin();
+  dev = open_one();
+  assert_true(run(dev, "7", 7) == RAN && run(dev, "8", 8) == RAN && run(dev, "7", 7) == RAN);
+  assert_int_equal(emu_calls("cuModuleUnload"), 0);
+  assert_true(run(dev, "9", 9) == RAN); /* instead of 8 */
+  assert_int_equal(emu_calls("cuModuleUnload"), 1);
+  assert_true(run(dev, "7", 7) == RAN && run(dev, "9", 9) == RAN);
+  says(dev, "0 compiled, 3 from the cache");
+  assert_true(run(dev, "8", 8) == RAN); /* instead of 7 */
+  says(dev, "0 compiled, 4 from the cache");
+  assert_true(run(dev, "9", 9) == RAN);
+  assert_int_equal(emu_calls("cuModuleUnload"), 2);
+  gpu_close(dev);
+  assert_int_equal(emu_calls("cuModuleUnload"), 4);
+}
+
 /* -- two processes */
 
 /* Writes one image of many, a byte of its own throughout, while another process does the same. */
@@ -578,10 +620,10 @@ int main (int argc, char **argv) {
     return 0;
   }
   const struct CMUnitTest tests[] = {
-      TEST(without_compiler), TEST(policies),  TEST(keys),      TEST(hit_and_miss),  TEST(damaged_files),
-      TEST(foreign_image),    TEST(no_folder), TEST(full_disk), TEST(bound),         TEST(two_processes),
-      TEST(wrong_text),       TEST(patience),  TEST(many),      TEST(close_at_work), TEST(end_at_work),
-      TEST(each_call),
+      TEST(without_compiler), TEST(policies),   TEST(keys),      TEST(hit_and_miss), TEST(damaged_files),
+      TEST(foreign_image),    TEST(no_folder),  TEST(full_disk), TEST(bound),        TEST(loaded),
+      TEST(two_processes),    TEST(wrong_text), TEST(patience),  TEST(many),         TEST(close_at_work),
+      TEST(end_at_work),      TEST(each_call),
   };
   const struct CMUnitTest threads[] = {TEST(hit_and_miss), TEST(wrong_text),    TEST(patience),
                                        TEST(many),         TEST(close_at_work), TEST(end_at_work)};
