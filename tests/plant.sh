@@ -318,7 +318,7 @@ host/solve/op/grad.c
 'all inputs of a matrix get the gradient of the first'
 
 host/solve/op/solver.c
-'s/held + (making > work ? making : work)/held + making/'
+'s/held + most_of(making.entries, work.entries)/held + making.entries/'
 'a solve declares too little scratch'
 
 host/solve/op/solver.c
@@ -452,6 +452,18 @@ host/cpu/isa/chain_ops.def
 host/cpu/isa/chain_ops.def
 's/^STEP2(LE,  le,  ge,/STEP2(LE,  le,  gt,/'
 'a step with exchanged inputs compares strictly'
+
+host/iterate/planned_op.c
+'s/  return ((const gb_planned_op \*)ud)->home_bytes;/  return 0 * ((const gb_planned_op *)ud)->home_bytes;/'
+'a plan does not count what a solver takes at home'
+
+host/plan/place/place.c
+'s/    if (g->low->home == g->device) add_life(g, &p->within\[s\]);//'
+'a plan has no room at home for a solver'
+
+host/iterate/planned_op.c
+'s/  if (q->home_bytes > 0) gb_ledger_return(&q->graph->device->home->ledger);//'
+'a solver keeps the account of the home that was lent to it'
 
 host/plan/structure/home.c
 's/offset -= low/offset -= 0 * low/'

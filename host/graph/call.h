@@ -11,6 +11,9 @@ typedef struct gb_call {
   const char *name;
   /* NULL: its bytes are unknown, and every plan that contains it is refused. */
   size_t (*scratch_bytes)(void *ud, const gb_opaque *o);
+  /* Bytes at the home of the graph's device: numbers of the host, and what plans within a run take there for
+  ** steps that the device lacks. NULL: they are not known before it runs, and no plan counts them. */
+  size_t (*home_bytes)(void *ud, const gb_opaque *o);
   /* Inputs are tensors the callee may count and wrap in leaves; outputs are bound contiguous buffers to fill.
   ** Evaluations inside must take their memory from 'scratch' (gb_ledger_lend); other plans may run during the
   ** call. */

@@ -105,6 +105,7 @@ struct gb_graph {
   void *broken_ud;
   uint64_t calling; /* serial of the CALL that is running, and the line that built it */
   const char *calling_where;
+  void *calling_home; /* its memory at the home of the graph's device, NULL: none (gb_call.home_bytes) */
 };
 
 gb_status gb_graph_new (gb_device *dev, gb_graph **out, gb_error *err);

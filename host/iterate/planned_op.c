@@ -8,15 +8,20 @@
 
 /* -- one run */
 
-void gb_planned_begin (gb_planned_run *q, gb_graph *g, void *scratch, size_t extent, size_t limit) {
+void gb_planned_begin (gb_planned_run *q, gb_graph *g, void *scratch, size_t extent, size_t limit,
+                       size_t home_bytes) {
   q->graph = g;
   q->where = g->where;
   q->tracing = g->tracing;
   g->tracing = 0;
   gb_ledger_lend(&g->device->ledger, &q->outer, scratch, extent, limit);
+  q->home_bytes = g->calling_home != NULL ? home_bytes : 0;
+  if (q->home_bytes > 0)
+    gb_ledger_lend(&g->device->home->ledger, &q->outer_home, g->calling_home, home_bytes, home_bytes);
 }
 
 void gb_planned_end (gb_planned_run *q) {
+  if (q->home_bytes > 0) gb_ledger_return(&q->graph->device->home->ledger);
   gb_ledger_return(&q->graph->device->ledger);
   q->graph->tracing = q->tracing;
   q->graph->where = q->where;
@@ -56,7 +61,7 @@ static gb_status planned_run (void *ud, gb_graph *g, const gb_opaque *o, const g
   const char *line = g->calling_where;
   gb_planned_run run;
   gb_planned_args q;
-  gb_planned_begin(&run, g, scratch, op->bytes, op->bytes);
+  gb_planned_begin(&run, g, scratch, op->bytes, op->bytes, op->home_bytes);
   gb_status st = bind(op, o->nin, in, &q, err);
   if (st == GB_OK) st = op->kind->run(op, &q, out, err);
   clear(&q, o->nin);
@@ -74,6 +79,11 @@ static gb_status planned_run (void *ud, gb_graph *g, const gb_opaque *o, const g
 static size_t planned_scratch (void *ud, const gb_opaque *o) {
   (void)o;
   return ((const gb_planned_op *)ud)->bytes;
+}
+
+static size_t planned_home (void *ud, const gb_opaque *o) {
+  (void)o;
+  return ((const gb_planned_op *)ud)->home_bytes;
 }
 
 const gb_planned_op *gb_planned_report (const gb_node *x, size_t *slot) {
@@ -135,6 +145,7 @@ static gb_status enter (gb_planned_op *op, gb_error *err) {
   const gb_planned_kind *kind = op->kind;
   op->number = gb_call_register(&(gb_call){.name = kind->name,
                                            .scratch_bytes = planned_scratch,
+                                           .home_bytes = planned_home,
                                            .run = kind->bare != NULL ? kind->bare : planned_run,
                                            .grad = kind->grad,
                                            .release = release,
@@ -142,6 +153,8 @@ static gb_status enter (gb_planned_op *op, gb_error *err) {
                                            .ud = op});
   return op->number >= 0 ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for %s", kind->name);
 }
+
+static size_t whole (size_t bytes) { return (bytes + OVERHEAD + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
 
 static gb_status make (const gb_planned_kind *kind, size_t nroots, gb_node *const *roots,
                        const gb_boundary *b, const void *ask, gb_planned_op **out, gb_error *err) {
@@ -156,7 +169,8 @@ static gb_status make (const gb_planned_kind *kind, size_t nroots, gb_node *cons
   if (st == GB_OK)
     st = gb_boundary_rebuild(b, op->hole.in, gb_node_dtype(roots[0]), nroots, roots, op->root, err);
   if (st == GB_OK) st = kind->init(op, ask, err);
-  if (kind->run != NULL) op->bytes = (op->bytes + OVERHEAD + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN;
+  if (kind->run != NULL) op->bytes = whole(op->bytes);
+  if (kind->run != NULL && op->home_bytes > 0) op->home_bytes = whole(op->home_bytes);
   if (st == GB_OK) st = enter(op, err);
   op->next = op->graph->planned;
   op->graph->planned = op;

@@ -15,14 +15,16 @@
 
 typedef struct gb_planned_run {
   gb_graph *graph;
-  gb_ledger outer;
+  gb_ledger outer, outer_home;
+  size_t home_bytes;
   const char *where;
   int tracing;
 } gb_planned_run;
 
-/* Until gb_planned_end, allocations come from 'scratch' of 'extent' bytes and may not exceed 'limit'.
-** Nests. */
-void gb_planned_begin (gb_planned_run *q, gb_graph *g, void *scratch, size_t extent, size_t limit);
+/* Until gb_planned_end, allocations on the graph's device come from 'scratch' of 'extent' bytes and may not exceed
+** 'limit'; those at its home come from the 'home_bytes' that the op declared, where it did. Nests. */
+void gb_planned_begin (gb_planned_run *q, gb_graph *g, void *scratch, size_t extent, size_t limit,
+                       size_t home_bytes);
 void gb_planned_end (gb_planned_run *q);
 
 /* A counted leaf with the values of an argument. gb_planned_take_back ends it: nodes that were built on it
@@ -48,7 +50,7 @@ typedef struct gb_planned_kind {
   size_t size; /* of the op, which begins with a gb_planned_op */
   /* Does 'op', of this kind and graph, match the request 'ask'? Roots are compared by the caller. */
   bool (*same)(const gb_planned_op *op, const void *ask);
-  /* Sets the fields behind 'planned', and op->bytes to what a run allocates. */
+  /* Sets the fields behind 'planned', op->bytes to what a run allocates, and op->home_bytes. */
   gb_status (*init)(gb_planned_op *op, const void *ask, gb_error *err);
   /* One run, over leaves and roots. A kind that needs neither has 'bare' instead, the registry's form
   ** (graph/call.h). */
@@ -71,6 +73,7 @@ struct gb_planned_op {
   size_t nroots;
   gb_node *root[GB_PLANNED_ROOTS];     /* over them; counted */
   size_t bytes;                        /* scratch */
+  size_t home_bytes;                   /* as gb_call has them */
   uint64_t serial[GB_PLANNED_REPORTS]; /* of the nodes that ran last; UINT64_MAX: none */
   size_t reports;
 };

@@ -10,6 +10,11 @@ typedef struct gb_room {
   void *numbers;
 } gb_room;
 
+/* Bytes of a workspace: entries of panels, in the memory of the device, and numbers of the host. */
+typedef struct gb_work_bytes {
+  size_t entries, numbers;
+} gb_work_bytes;
+
 typedef struct gb_work {
   gb_room at;
   gb_block block[2];

@@ -57,6 +57,7 @@ typedef struct gb_lowered {
   size_t nnodes;      /* length of the canonical order */
   int nbufs, nsteps, nouts;
   int ndevices; /* 1 + the highest number of a device */
+  int home;     /* where registered ops have memory beside that of device 0; 0: they have none */
   gb_buf *buf;
   gb_step *step; /* in execution order */
   int *out;      /* buffer of each requested output; leaves may be outputs */

@@ -258,7 +258,7 @@ static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   const func *f = ud;
   visit v = {.f = f, .graph = g, .nin = o->nin, .in = in, .out = out, .declared = (size_t)BYTES(o->attr)};
   gb_planned_run run;
-  gb_planned_begin(&run, g, scratch, v.declared + OVERHEAD, v.declared);
+  gb_planned_begin(&run, g, scratch, v.declared + OVERHEAD, v.declared, 0);
   const gb_status st = call_lua(&v, run_body, err);
   drop_unused(f->session->L, g);
   gb_planned_end(&run);

@@ -122,6 +122,9 @@ size_t gb_plan_measured_on (const gb_plan *p, int i);
 gb_status gb_plan_new (gb_graph *g, size_t nouts, gb_node *const *outs, const gb_plan_options *o,
                        gb_plan **out, gb_error *err);
 void gb_plan_free (gb_plan *p);
+/* The most bytes that a plan since the last call takes at the home of the graph's device, for steps that the
+** device lacks; 'now' is where counting goes on. */
+size_t gb_plan_swap_home_peak (gb_graph *g, size_t now);
 void gb_plan_report_get (const gb_plan *p, gb_plan_report *r);
 const gb_node *gb_plan_out (const gb_plan *p, size_t i); /* of 'outs', as they were planned */
 const gb_lowered *gb_plan_lowered (const gb_plan *p);

@@ -35,9 +35,9 @@ static division divide (size_t n, const gb_alternating_projections_options *o) {
   return (division){b, m, m * b * b * sizeof(double) <= o->keep ? m : 1};
 }
 
-static gb_solve_room room (size_t n, size_t r, const void *ud) {
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
   const division d = divide(n, ud);
-  return (gb_solve_room){(d.factors * d.b * d.b + d.b * r) * sizeof(double),
+  return (gb_work_bytes){(d.factors * d.b * d.b + d.b * r) * sizeof(double),
                          r * sizeof(double) + d.b * sizeof(size_t) + d.blocks};
 }
 

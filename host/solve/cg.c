@@ -29,8 +29,8 @@ static size_t trace_bytes (const request *q, size_t r) {
   return q->trace == NULL ? gb_trace_bytes(q->max_iter, r) : 0;
 }
 
-static gb_solve_room room (size_t n, size_t r, const void *ud) {
-  return (gb_solve_room){(2 * n * r + gb_panel_sums(n, r)) * sizeof(double),
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
+  return (gb_work_bytes){(2 * n * r + gb_panel_sums(n, r)) * sizeof(double),
                          3 * r * sizeof(double) + gb_refine_numbers(r) + trace_bytes(ud, r) +
                              gb_refine_flags(r) + r};
 }
@@ -187,10 +187,11 @@ gb_status gb_cg_panels (gb_solve_matrix *m, const gb_solve_options *o, gb_panel 
   return gb_frame_run(&method, &q, m, &full, b, false, x, residual, info, err);
 }
 
-size_t gb_cg_panels_bytes (size_t n, size_t r) {
+gb_work_bytes gb_cg_panels_bytes (size_t n, size_t r) {
   return gb_frame_bytes(&method, &(request){.trace = &(gb_trace){0}}, n, r);
 }
 
-size_t gb_cg_bytes (const gb_solve_options *o, size_t n, size_t r) {
-  return 3 * n * r * sizeof(double) + gb_frame_bytes(&method, &(request){NULL, o->max_iter}, n, r);
+gb_work_bytes gb_cg_bytes (const gb_solve_options *o, size_t n, size_t r) {
+  const gb_work_bytes w = gb_frame_bytes(&method, &(request){NULL, o->max_iter}, n, r);
+  return (gb_work_bytes){3 * n * r * sizeof(double) + w.entries, w.numbers};
 }

@@ -33,7 +33,7 @@ gb_status gb_cg_panels (gb_solve_matrix *m, const gb_solve_options *o, gb_panel 
                         gb_panel residual, gb_trace *trace, gb_solve_info *info, gb_error *err);
 
 /* Bytes of workspace of gb_cg_panels, and of gb_solve_cg beside the matrix and the result. */
-size_t gb_cg_panels_bytes (size_t n, size_t r);
-size_t gb_cg_bytes (const gb_solve_options *o, size_t n, size_t r);
+gb_work_bytes gb_cg_panels_bytes (size_t n, size_t r);
+gb_work_bytes gb_cg_bytes (const gb_solve_options *o, size_t n, size_t r);
 
 #endif

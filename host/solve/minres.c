@@ -33,9 +33,9 @@ typedef struct minres {
   size_t *moving, nmoving; /* columns that make this step */
 } minres;
 
-static gb_solve_room room (size_t n, size_t r, const void *ud) {
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
   (void)ud;
-  return (gb_solve_room){7 * n * r * sizeof(double),
+  return (gb_work_bytes){7 * n * r * sizeof(double),
                          r * (2 * sizeof(double) + sizeof(column) + sizeof(size_t))};
 }
 

@@ -32,10 +32,10 @@ typedef struct request {
   double *step;
 } request;
 
-static gb_solve_room room (size_t n, size_t r, const void *ud) {
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
   const gb_sdd_options *o = ((const request *)ud)->o;
   const size_t b = o->batch < n ? o->batch : n;
-  return (gb_solve_room){(2 * n * r + b * r) * sizeof(double),
+  return (gb_work_bytes){(2 * n * r + b * r) * sizeof(double),
                          2 * LANCZOS_STEPS * r * sizeof(double) + n * sizeof(size_t)};
 }
 

@@ -3,120 +3,15 @@
 #include "graph/build.h"
 #include "plan/choose/plan_internal.h"
 #include "support/plan/lower_fixture.h"
+#include "support/plan/run_fixture.h"
 #include "support/random/expression_random.h"
 
-#define LIMIT ((size_t)1 << 28)
-#define REASON "it was told not to"
-
-/* The device under test with ops taken away. Its home is the CPU that it has; a CPU gets a simulated one. */
-static struct {
-  gb_device_ops ops;
-  const gb_device_ops *plain;
-  bool lacks[GB_NOPS], simulated;
-} picky;
-static gb_device *home;
-
-static bool picky_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack) {
-  bool refuses = o != NULL && picky.lacks[o->op];
-  (void)dev;
-  for (int i = 0; f != NULL && !refuses && i < f->nins; i++)
-    if ((refuses = f->ins[i].kind == GB_INS_MAP && picky.lacks[f->ins[i].op])) lack->ins = i;
-  lack->why = REASON;
-  return !refuses;
+static gb_node *some_input (void *unused) {
+  (void)unused;
+  return random_input();
 }
 
-static void begin (int threads, gb_dtype t) {
-  eval_begin(threads, LIMIT);
-  inputs_begin(5, t, 0);
-  picky.simulated = device->home == NULL;
-  if (picky.simulated) {
-    OK(gb_device_add_simulated(device, LIMIT, &fx.err));
-    device->home = device->next;
-  }
-  home = device->home;
-  picky.plain = device->ops;
-  picky.ops = *picky.plain;
-  picky.ops.supports = picky_supports;
-  device->ops = &picky.ops;
-  memset(picky.lacks, 0, sizeof picky.lacks);
-}
-
-static void end (void) {
-  release_to(0);
-  gb_cache_drop(fx.g, SIZE_MAX);
-  device->ops = picky.plain;
-  if (picky.simulated) assert_int_equal(home->ledger.used, 0);
-  eval_end();
-}
-
-/* A few ops, many, or every one. */
-static int draw_lacks (uint64_t seed) {
-  int n = 0;
-  for (int op = 0; op < GB_NOPS; op++) {
-    const double u = gb_rand_uniform(seed, (uint64_t)op, 9);
-    n += picky.lacks[op] = op != GB_OP_MOVE && u < (seed % 4 == 0 ? 1.0 : seed % 4 == 1 ? 0.1 : 0.4);
-  }
-  return n;
-}
-
-static gb_node *random_expression (uint64_t seed) {
-  pool p = {.n = 0};
-  draw_seed = seed;
-  drawn = 0;
-  sizes.extent[0] = 3;
-  sizes.extent[1] = 8;
-  sizes.extent[2] = 40;
-  sizes.extent[3] = 700;
-  inputs.next = 0;
-  for (int i = 0; i < 3; i++) p.at[p.n++] = random_input();
-  grow(&p);
-  return p.at[p.n - 1];
-}
-
-/* plans */
-
-typedef struct tally {
-  int runs, refused, windows, devices, at_home;
-  size_t moved;
-} tally;
-
-/* A step reads and writes the memory of its device; a MOVE reads another one. */
-static void check_devices (const gb_lowered *low) {
-  for (int k = 0; k < low->nsteps; k++) {
-    const gb_step *st = &low->step[k];
-    const bool moves = !st->is_fold && st->opaque.op == GB_OP_MOVE;
-    for (int i = 0; i < st->nin; i++) assert_true((low->buf[st->in[i]].device == st->device) != moves);
-    for (int i = 0; i < st->nout; i++) assert_int_equal(low->buf[st->out[i]].device, st->device);
-  }
-}
-
-static void check_bytes (const gb_plan *p, tally *t) {
-  const gb_plan_device *d;
-  gb_run_stats s;
-  const int n = gb_plan_devices(p, &d);
-  gb_plan_stats(p, &s);
-  for (int i = 0; i < n; i++) {
-    assert_int_equal(gb_plan_measured_on(p, i), d[i].peak);
-    assert_true(d[i].peak <= d[i].budget);
-  }
-  check_devices(p->prog->low);
-  for (int k = 0; k < p->prog->low->nsteps; k++) t->at_home += gb_step_is_home(&p->prog->low->step[k]);
-  t->devices += n > 1;
-  t->windows += s.windows > 0;
-  t->moved += s.moved;
-}
-
-static gb_status run (gb_node *y, size_t budget, gb_tensor *out, tally *t) {
-  gb_plan *p;
-  const gb_status rc = gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = budget}, &p, &fx.err);
-  if (rc != GB_OK) return rc;
-  OK(gb_plan_run_with(p, 0, NULL, NULL, out, &fx.err));
-  gb_cache_drop(fx.g, SIZE_MAX);
-  check_bytes(p, t);
-  t->runs++;
-  gb_plan_free(p);
-  return GB_OK;
-}
+static gb_node *random_expression (uint64_t seed) { return random_expression_of(seed, some_input, NULL); }
 
 typedef struct values {
   void *at;
@@ -143,24 +38,21 @@ static values run_once (gb_node *y, tally *t) {
   return take(&out);
 }
 
+typedef struct wanted {
+  const values *bits;
+  uint64_t seed;
+} wanted;
+
+static void check_wanted (void *ud, gb_tensor *got) {
+  const wanted *w = ud;
+  check_bits(w->bits, got, w->seed);
+}
+
 /* With less and less memory, on the device and then at home, the bits stay until the plan is refused. */
 static void shrink (gb_node *y, const values *want, uint64_t seed, tally *t) {
-  for (int at_home = 0; at_home < 2; at_home++) {
-    const size_t limit = home->ledger.limit, base = home->ledger.used;
-    gb_status rc = GB_OK;
-    for (size_t room = (size_t)1 << 19; rc == GB_OK && room >= 64; room = room * 2 / 3) {
-      gb_tensor got;
-      if (at_home) home->ledger.limit = base + gb_ledger_charged(&home->ledger) + room;
-      rc = run(y, at_home ? 0 : room, &got, t);
-      home->ledger.limit = limit;
-      if (rc == GB_OK) check_bits(want, &got, seed);
-    }
-    if (rc == GB_OK) continue;
-    assert_int_equal(rc, GB_EREFUSED);
-    if (at_home) assert_non_null(strstr(fx.err.text, home->name));
-    assert_true(fx.err.need > fx.err.have);
-    t->refused++;
-  }
+  wanted w = {want, seed};
+  shrink_on(device, y, check_wanted, &w, t);
+  shrink_on(home, y, check_wanted, &w, t);
 }
 
 static void expressions_have_the_bits_of_a_device_that_lacks_nothing (void **unused) {
@@ -168,12 +60,12 @@ static void expressions_have_the_bits_of_a_device_that_lacks_nothing (void **unu
   tally t = {0};
   for (uint64_t seed = 1; seed <= 120; seed++) {
     tally none = {0};
-    begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
+    picky_begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
     values want = run_once(random_expression(seed), &none);
     assert_int_equal(none.devices + none.at_home, 0);
-    end();
-    begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
-    draw_lacks(seed);
+    picky_end();
+    picky_begin(1 + (int)(seed % 2), seed % 3 == 0 ? GB_F32 : GB_F64);
+    picky_draw_lacks(seed);
     gb_node *y = random_expression(seed);
     values got = run_once(y, &t);
     assert_int_equal(got.bytes, want.bytes);
@@ -181,7 +73,7 @@ static void expressions_have_the_bits_of_a_device_that_lacks_nothing (void **unu
     shrink(y, &want, seed, &t);
     free(got.at);
     free(want.at);
-    end();
+    picky_end();
   }
   print_message("%d runs, %d on both devices, %d steps at home, %d in windows, %d refused, %d bytes moved\n",
                 t.runs, t.devices, t.at_home, t.windows, t.refused, (int)t.moved);
@@ -220,18 +112,19 @@ static void leaves_of_any_layout_go_home (void **unused) {
   for (int kind = 0; kind < 6; kind++)
     for (int form = 0; form < 4; form++) {
       tally t = {0};
-      begin(1, GB_F64);
+      picky_begin(1, GB_F64);
       values want = run_once(of_view(kind, form), &t);
-      end();
-      begin(1, GB_F64);
-      picky.lacks[GB_OP_SORT] = picky.lacks[GB_OP_ERF] = true;
+      picky_end();
+      picky_begin(1, GB_F64);
+      picky_lacks(GB_OP_SORT);
+      picky_lacks(GB_OP_ERF);
       values got = run_once(of_view(kind, form), &t);
       assert_true(t.at_home == 1 && t.moved > 0);
       assert_int_equal(got.bytes, want.bytes);
       assert_memory_equal(got.at, want.at, want.bytes);
       free(got.at);
       free(want.at);
-      end();
+      picky_end();
     }
 }
 
@@ -255,19 +148,19 @@ static void run_slopes (values out[3]) {
 static void gradients_are_those_of_a_device_that_lacks_nothing (void **unused) {
   (void)unused;
   values want[3], got[3];
-  begin(2, GB_F64);
+  picky_begin(2, GB_F64);
   run_slopes(want);
-  end();
+  picky_end();
   for (uint64_t seed = 0; seed < 8; seed++) {
-    begin(2, GB_F64);
-    draw_lacks(seed);
+    picky_begin(2, GB_F64);
+    picky_draw_lacks(seed);
     run_slopes(got);
     for (int i = 0; i < 3; i++) {
       assert_int_equal(got[i].bytes, want[i].bytes);
       assert_memory_equal(got[i].at, want[i].at, want[i].bytes);
       free(got[i].at);
     }
-    end();
+    picky_end();
   }
   for (int i = 0; i < 3; i++) free(want[i].at);
 }
@@ -283,12 +176,13 @@ static void the_plan_says_what_runs_where_and_why (void **unused) {
   (void)unused;
   gb_plan *p;
   char want[256];
-  begin(1, GB_F64);
-  picky.lacks[GB_OP_SORT] = picky.lacks[GB_OP_DIGAMMA] = true;
+  picky_begin(1, GB_F64);
+  picky_lacks(GB_OP_SORT);
+  picky_lacks(GB_OP_DIGAMMA);
   gb_node *y = sorted_sum(in2(50, 4, -1, 1));
   OK(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err));
   char *text = gb_plan_explain(p);
-  snprintf(want, sizeof want, "sort runs on %s, not on %s: " REASON, home->name, device->name);
+  snprintf(want, sizeof want, "sort runs on %s, not on %s: " PICKY_REASON, home->name, device->name);
   assert_non_null(strstr(text, want));
   assert_non_null(strstr(text, "digamma in fold elementwise runs on "));
   snprintf(want, sizeof want, "    %s to %s", device->name, home->name);
@@ -300,28 +194,29 @@ static void the_plan_says_what_runs_where_and_why (void **unused) {
   assert_int_equal(s.moved, 50 * 4 * 8 + 50 * 8);
   free(text);
   gb_plan_free(p);
-  end();
+  picky_end();
 }
 
 static void what_the_device_has_costs_nothing (void **unused) {
   (void)unused;
   gb_plan *p;
-  begin(1, GB_F64);
-  picky.lacks[GB_OP_TOPK] = true;
+  picky_begin(1, GB_F64);
+  picky_lacks(GB_OP_TOPK);
   gb_node *y = sorted_sum(in2(50, 4, -1, 1));
   OK(gb_plan_new(fx.g, 1, &y, NULL, &p, &fx.err));
   assert_int_equal(p->prog->low->nsteps, 2);
   assert_int_equal(p->prog->low->ndevices, 1);
   assert_int_equal(fx.g->nmore, 0);
   gb_plan_free(p);
-  end();
+  picky_end();
 }
 
 /* A value that exists lies on the device; what stands for it at home is made from it or again. */
 static void values_that_exist_are_found (void **unused) {
   (void)unused;
-  begin(1, GB_F64);
-  picky.lacks[GB_OP_SORT] = picky.lacks[GB_OP_CUMSUM] = true;
+  picky_begin(1, GB_F64);
+  picky_lacks(GB_OP_SORT);
+  picky_lacks(GB_OP_CUMSUM);
   inputs.flags = GB_NODE_GRAD; /* so that nodes keep their inputs */
   gb_node *x = in2(50, 4, -1, 1);
   inputs.flags = 0;
@@ -335,7 +230,7 @@ static void values_that_exist_are_found (void **unused) {
     sum += element(s, 0, i * 4);
     assert_true(fabs(element(c, 0, i * 4) - sum) <= 1e-12);
   }
-  end();
+  picky_end();
 }
 
 int main (void) {

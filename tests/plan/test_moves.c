@@ -2,6 +2,7 @@
 #include "graph/build.h"
 #include "plan/choose/plan_internal.h"
 #include "support/plan/lower_fixture.h"
+#include "support/plan/run_fixture.h"
 #include "support/random/expression_random.h"
 #include "support/random/placed_random.h"
 
@@ -28,41 +29,14 @@ static void end (void) {
   eval_end();
 }
 
+static gb_node *some_input (void *where) { return moved_input(random_input(), *(int *)where); }
+
 /* Of inputs on one device. */
 static gb_node *random_expression (uint64_t seed, int where) {
-  pool p = {.n = 0};
-  draw_seed = seed;
-  drawn = 0;
-  sizes.extent[0] = 3;
-  sizes.extent[1] = 8;
-  sizes.extent[2] = 40;
-  sizes.extent[3] = 700;
-  inputs.next = 0;
-  for (int i = 0; i < 3; i++) p.at[p.n++] = moved_input(random_input(), where);
-  grow(&p);
-  return p.at[p.n - 1];
+  return random_expression_of(seed, some_input, &where);
 }
 
 /* plans */
-
-typedef struct tally {
-  int runs, refused, windows, devices;
-  size_t moved;
-} tally;
-
-static void check_bytes (const gb_plan *p, tally *t) {
-  const gb_plan_device *d;
-  gb_run_stats s;
-  const int n = gb_plan_devices(p, &d);
-  gb_plan_stats(p, &s);
-  for (int i = 0; i < n; i++) {
-    assert_int_equal(gb_plan_measured_on(p, i), d[i].peak);
-    assert_true(d[i].peak <= d[i].budget);
-  }
-  t->devices += n > 1;
-  t->windows += s.windows > 0;
-  t->moved += s.moved;
-}
 
 static double number_at (const void *p, size_t i, gb_dtype t) {
   return t == GB_F64 ? ((const double *)p)[i] : (double)((const float *)p)[i];
@@ -81,40 +55,21 @@ static void check_values (const gb_tensor *a, const gb_tensor *b, bool bits, uin
   }
 }
 
-static gb_status run (gb_node *y, size_t budget, gb_tensor *out, tally *t) {
-  gb_plan *p;
-  const gb_status rc = gb_plan_new(fx.g, 1, &y, &(gb_plan_options){.budget = budget}, &p, &fx.err);
-  if (rc != GB_OK) return rc;
-  OK(gb_plan_run_with(p, 0, NULL, NULL, out, &fx.err));
-  gb_cache_drop(fx.g, SIZE_MAX);
-  check_bytes(p, t);
-  t->runs++;
-  gb_plan_free(p);
-  return GB_OK;
+typedef struct wanted {
+  const gb_tensor *value;
+  uint64_t seed;
+} wanted;
+
+static void check_wanted (void *ud, gb_tensor *got) {
+  const wanted *w = ud;
+  check_values(w->value, got, true, w->seed);
+  gb_tensor_clear(got);
 }
 
 /* With less and less memory on one device after the other the bits stay until the plan is refused. */
 static void shrink (gb_node *y, const gb_tensor *want, uint64_t seed, tally *t) {
-  for (int i = 0; i < 3; i++) {
-    gb_device *dev = i == 0 ? device : others[i - 1];
-    const size_t base = dev->ledger.used;
-    gb_status rc = GB_OK;
-    for (size_t room = (size_t)1 << 19; rc == GB_OK && room >= 64; room = room * 2 / 3) {
-      gb_tensor got;
-      if (i > 0) dev->ledger.limit = base + gb_ledger_charged(&dev->ledger) + room;
-      rc = run(y, i == 0 ? room : 0, &got, t);
-      if (rc == GB_OK) {
-        check_values(want, &got, true, seed);
-        gb_tensor_clear(&got);
-      }
-    }
-    if (i > 0) dev->ledger.limit = LIMIT;
-    if (rc == GB_OK) continue;
-    assert_int_equal(rc, GB_EREFUSED);
-    if (i > 0) assert_non_null(strstr(fx.err.text, dev->name));
-    assert_true(fx.err.need > fx.err.have);
-    t->refused++;
-  }
+  wanted w = {want, seed};
+  for (int i = 0; i < 3; i++) shrink_on(i == 0 ? device : others[i - 1], y, check_wanted, &w, t);
 }
 
 static void values_on_several_devices_are_those_of_one (void **unused) {

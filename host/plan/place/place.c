@@ -18,6 +18,11 @@ size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o) {
   return c == NULL || c->scratch_bytes == NULL ? 0 : c->scratch_bytes(c->ud, o);
 }
 
+size_t gb_step_home_bytes (const gb_step *s) {
+  const gb_call *c = s->is_fold || s->opaque.op != GB_OP_CALL ? NULL : gb_call_get((int)s->opaque.attr.i[0]);
+  return c == NULL || c->home_bytes == NULL ? 0 : c->home_bytes(c->ud, &s->opaque);
+}
+
 size_t gb_step_scratch (gb_kernels *k, int s) {
   const gb_lowered *low = gb_kernels_lowered(k);
   const gb_step *st = &low->step[s];
@@ -264,6 +269,8 @@ static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, 
     const bool within = t >= p->loop_first && t <= p->loop_last && p->tiling->cut[s].reduces;
     p->scratch[s] = (gb_life){.first = t, .last = t};
     p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
+    p->within[s] = (gb_life){.first = t, .last = t};
+    if (p->runs[s] && low->home > 0) p->within[s].bytes = gb_step_home_bytes(&low->step[s]);
     if (p->runs[s] && !gb_runs_inside(low, p, s))
       form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
   }
@@ -315,6 +322,7 @@ static void gather (gb_placement *p, gathered *g) {
   for (int b = 0; b < p->nbufs; b++)
     if (p->write[b] == GB_HOME_ARENA && g->low->buf[b].device == g->device) add_life(g, &p->life[b]);
   for (int s = 0; s < p->nsteps; s++) {
+    if (g->low->home == g->device) add_life(g, &p->within[s]);
     if (g->low->step[s].device != g->device) continue;
     const int k = p->runs[s] ? gb_nest_at(p, s) : -1;
     if (k < 0) add_life(g, &p->scratch[s]);
@@ -343,7 +351,7 @@ static gb_status pack_device (gb_placement *p, gathered *g, int moments, gb_erro
 /* Arena buffers, scratch and states, packed together, those of each device for themselves. */
 gb_status gb_placement_pack (const gb_lowered *low, gb_placement *p, gb_error *err) {
   const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
-  const size_t most = (size_t)p->nbufs + 2 * (size_t)p->nsteps + inside + 1;
+  const size_t most = (size_t)p->nbufs + 3 * (size_t)p->nsteps + inside + 1;
   int *moment = calloc((size_t)p->nsteps + 1, sizeof *moment);
   gathered g = {
       .low = low, .moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
@@ -425,6 +433,7 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_til
                       .sent = calloc(nb, sizeof *p->sent),
                       .packed = calloc(nb, sizeof *p->packed),
                       .state = calloc(ns, sizeof *p->state),
+                      .within = calloc(ns, sizeof *p->within),
                       .read = calloc(nb, 1),
                       .write = calloc(nb, 1),
                       .into = calloc(nb, sizeof *p->into),
@@ -433,8 +442,8 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_til
   if (tiling != NULL) tiling->refs++;
   if (grains != NULL) grains->refs++;
   if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
-      p->state != NULL && p->read != NULL && p->write != NULL && p->into != NULL && p->life != NULL &&
-      p->scratch != NULL) {
+      p->state != NULL && p->within != NULL && p->read != NULL && p->write != NULL && p->into != NULL &&
+      p->life != NULL && p->scratch != NULL) {
     find_order(p, order);
     return p;
   }
@@ -494,6 +503,7 @@ void gb_placement_unref (gb_placement *p) {
   free(p->into);
   free(p->life);
   free(p->scratch);
+  free(p->within);
   free(p->room);
   free(p);
 }

@@ -56,6 +56,7 @@ typedef struct gb_placement {
   gb_life *life;    /* [nbufs] places; the offset counts where 'write' is the arena */
   gb_life *scratch; /* [nsteps] */
   gb_life *state;   /* [nsteps] totals that a fold keeps from window to window */
+  gb_life *within;  /* [nsteps] at the program's home: of registered ops */
   /* On the graph's own device: bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
   size_t arena, outputs, caches, peak;
   size_t arena_bound;                 /* the most arena bytes live in one step */
@@ -126,6 +127,8 @@ bool gb_step_is_idle (const gb_lowered *low, const gb_step *s);
 ** none. */
 size_t gb_step_scratch (gb_kernels *k, int s);
 size_t gb_opaque_bytes (const gb_device *dev, const gb_opaque *o);
+/* Bytes at home of a registered op; 0 for other steps. */
+size_t gb_step_home_bytes (const gb_step *s);
 /* EREFUSED: the step is a registered op that does not say what it takes. */
 gb_status gb_step_contract (const gb_step *s, gb_error *err);
 

@@ -84,6 +84,13 @@ static void take_back (gb_run *r, gb_lane *l, const gb_step *st) {
   }
 }
 
+/* What the placement has at home for plans within the op. */
+static void *memory_at_home (const gb_run *r, const gb_lane *l, const gb_step *st) {
+  const gb_lowered *low = r->plan->prog->low;
+  const gb_life *within = &l->place->within[st - low->step];
+  return within->bytes > 0 ? r->abroad[low->home].at + within->offset : NULL;
+}
+
 static gb_status call_op (gb_run *r, gb_lane *l, const gb_step *st, const gb_opaque *o, void *scratch,
                           gb_error *err) {
   gb_graph *g = r->plan->request.graph;
@@ -93,6 +100,7 @@ static gb_status call_op (gb_run *r, gb_lane *l, const gb_step *st, const gb_opa
   gb_status rc = hand_all(r, l, st, o, err);
   g->calling = node->serial;
   g->calling_where = node->where;
+  g->calling_home = memory_at_home(r, l, st);
   g->plans->calls++;
   if (rc == GB_OK) rc = call->run(call->ud, g, o, r->handed, r->handed + st->nin, scratch, err);
   g->plans->calls--;

@@ -127,6 +127,22 @@ static gb_status refuse_team (const gb_plan *p, gb_error *err) {
       home);
 }
 
+static void note_home_peak (const gb_plan *p) {
+  gb_graph *g = p->request.graph;
+  const gb_device *home = gb_graph_device(g, 0)->home;
+  for (int i = 1; home != NULL && i < p->prog->low->ndevices; i++) {
+    const size_t arena = p->choice.place->abroad[i].arena;
+    if (gb_graph_device(g, i) == home && arena > g->plans->home_peak) g->plans->home_peak = arena;
+  }
+}
+
+size_t gb_plan_swap_home_peak (gb_graph *g, size_t now) {
+  if (g->plans == NULL) return 0;
+  const size_t peak = g->plans->home_peak;
+  g->plans->home_peak = now;
+  return peak;
+}
+
 static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err) {
   if (o != NULL) p->request.options = *o;
   p->request.options.on = NULL; /* the caller's */
@@ -136,6 +152,7 @@ static gb_status make_plan (gb_plan *p, const gb_plan_options *o, gb_error *err)
   if (o != NULL) GB_TRY(gb_team_new(p, o->ndevices, o->on, err));
   if (p->request.team != NULL && p->prog->low->ndevices > 1) return refuse_team(p, err);
   GB_TRY(gb_choose(&p->choice, err));
+  note_home_peak(p);
   gb_choice_look_up(&p->choice);
   GB_TRY(gb_plan_find_minimum(p, &p->report.minimum, err));
   GB_TRY(gb_plan_fill_report(p, err));

@@ -203,8 +203,20 @@ static bool make_room (homing *h) {
   return buf != NULL && h->step != NULL && h->copy != NULL && h->read_there != NULL;
 }
 
+/* Registered ops have memory at home, too. */
+static gb_status find_home_of_calls (gb_graph *g, gb_lowered *low, gb_error *err) {
+  gb_device *home = gb_graph_device(g, 0)->home;
+  bool any = false;
+  for (int s = 0; home != NULL && s < low->nsteps; s++) any |= gb_step_home_bytes(&low->step[s]) > 0;
+  if (!any) return GB_OK;
+  GB_TRY(gb_graph_add_device(g, home, &low->home, err));
+  if (low->ndevices <= low->home) low->ndevices = low->home + 1;
+  return GB_OK;
+}
+
 gb_status gb_lowered_bring_home (gb_graph *g, gb_lowered *low, gb_error *err) {
   homing h = {.low = low};
+  GB_TRY(find_home_of_calls(g, low, err));
   GB_TRY(send_steps(g, low, &h, err));
   if (h.dev == NULL) return GB_OK;
   bool ok = make_room(&h);

@@ -180,15 +180,10 @@ static void unscale (gb_system *s, const int *exponent) {
 
 /* Entries of 'spare' and the loop's own; numbers: length, left, exponents, the scaled priors of a method that
 ** takes a goal, and the loop's own. */
-static gb_solve_room room_of (const gb_solve_method *method, const void *ud, size_t n, size_t r) {
-  const gb_solve_room own = method->room(n, r, ud);
+gb_work_bytes gb_frame_bytes (const gb_solve_method *method, const void *ud, size_t n, size_t r) {
+  const gb_work_bytes own = method->room(n, r, ud);
   const size_t arrays = (method->takes & GB_TAKES_GOAL) != 0 ? 4 : 3;
-  return (gb_solve_room){n * r * sizeof(double) + own.entries, arrays * r * sizeof(double) + own.numbers};
-}
-
-size_t gb_frame_bytes (const gb_solve_method *method, const void *ud, size_t n, size_t r) {
-  const gb_solve_room w = room_of(method, ud, n, r);
-  return w.entries + w.numbers;
+  return (gb_work_bytes){n * r * sizeof(double) + own.entries, arrays * r * sizeof(double) + own.numbers};
 }
 
 static gb_status run_in (gb_system *s, gb_room work, const gb_solve_method *method, const void *ud,
@@ -221,7 +216,7 @@ gb_status gb_frame_run (const gb_solve_method *method, const void *ud, gb_solve_
                         gb_solve_info *info, gb_error *err) {
   const double started = gb_clock();
   gb_system s = {.m = m, .a = &m->a, .o = o, .n = b.n, .r = b.r, .b = b, .x = x, .res = res, .info = info};
-  const gb_solve_room w = room_of(method, ud, s.n, s.r);
+  const gb_work_bytes w = gb_frame_bytes(method, ud, s.n, s.r);
   gb_work work;
   *info = (gb_solve_info){.bytes = w.entries + w.numbers};
   GB_TRY(gb_work_new(b.device, w.entries, w.numbers, method->name, &work, err));

@@ -31,15 +31,10 @@ typedef struct gb_system {
 /* Options beside tol, max_iter and x0. */
 enum { GB_TAKES_PRECOND = 1, GB_TAKES_MIXED = 2, GB_TAKES_GOAL = 4 };
 
-/* Bytes of a loop's own workspace: entries of panels, and numbers of the host. */
-typedef struct gb_solve_room {
-  size_t entries, numbers;
-} gb_solve_room;
-
 typedef struct gb_solve_method {
   const char *name; /* "conjugate gradients" */
   unsigned takes;
-  gb_solve_room (*room)(size_t n, size_t r, const void *ud);
+  gb_work_bytes (*room)(size_t n, size_t r, const void *ud); /* of the loop's own workspace */
   /* Starts with res and left those of x0 and leaves both as they are for its x; counts info->iterations and
   ** writes the record of its columns, by gb_system_report where its rule is the residual. 'work' is of the
   ** size that 'room' says. Errors: EINTR, ENOMEM, and those of products. */
@@ -84,6 +79,6 @@ gb_status gb_frame_run (const gb_solve_method *method, const void *ud, gb_solve_
                         gb_solve_info *info, gb_error *err);
 
 /* Bytes of workspace of gb_frame_run. */
-size_t gb_frame_bytes (const gb_solve_method *method, const void *ud, size_t n, size_t r);
+gb_work_bytes gb_frame_bytes (const gb_solve_method *method, const void *ud, size_t n, size_t r);
 
 #endif

@@ -17,9 +17,10 @@ static size_t numbers (const gb_logdet_options *o, size_t r) {
   return r * sizeof(double) + gb_trace_bytes(o->solve.max_iter, r);
 }
 
-size_t gb_marginal_bytes (const gb_logdet_options *o, size_t n) {
+gb_work_bytes gb_marginal_bytes (const gb_logdet_options *o, size_t n) {
   const size_t r = gb_marginal_columns(o, n);
-  return entries(n, r) + numbers(o, r) + gb_cg_panels_bytes(n, r);
+  const gb_work_bytes w = gb_cg_panels_bytes(n, r);
+  return (gb_work_bytes){entries(n, r) + w.entries, numbers(o, r) + w.numbers};
 }
 
 /* Panels (n, r), where 'all' is the result; column 0 belongs to b, the others to probes. */

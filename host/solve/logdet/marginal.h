@@ -20,7 +20,7 @@ static inline size_t gb_marginal_size (size_t n, size_t r) { return gb_marginal_
 /* Columns: b and the probes. Exact: a probe for each unit vector. */
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n);
 
-size_t gb_marginal_bytes (const gb_logdet_options *o, size_t n); /* of workspace, beside m */
+gb_work_bytes gb_marginal_bytes (const gb_logdet_options *o, size_t n); /* of workspace, beside m */
 
 /* m (n, n) symmetric positive definite, planned for gb_marginal_columns; b (n, 1); out: address of
 ** gb_marginal_size doubles of the device. Deterministic by seed. info->solve is the record of the solve.

@@ -111,31 +111,55 @@ static bool solver_same (const gb_planned_op *planned, const void *ask) {
          same_options(&op->o, q->o);
 }
 
-/* Bytes of a run: the preconditioner, and the larger of what making it takes and what the solve takes. */
-static gb_status measure (gb_solver_op *op, gb_error *err) {
+/* Bytes of products with the matrix. */
+static gb_status measure_products (const gb_solver_op *op, size_t n, size_t *bytes, gb_error *err) {
   gb_solve_matrix m;
+  size_t most = 0;
+  *bytes = 0;
+  if (n == 0 || op->r == 0) return GB_OK;
+  /* not mixed: placeholders have no values to convert */
+  GB_TRY(gb_solve_matrix_init(&m, gb_solver_matrix(op), op->r, false, err));
+  const gb_status st = gb_solve_matrix_peak(&m, &most, err);
+  gb_solve_matrix_clear(&m);
+  *bytes = most * (op->o.run.solve.mixed ? 3 : 1); /* the other type may be twice as wide */
+  return st;
+}
+
+/* Bytes of making the preconditioner, and of the solve with it; '*held': of the preconditioner. */
+static gb_status measure (gb_solver_op *op, size_t *held, gb_work_bytes *making, gb_work_bytes *work,
+                          gb_error *err) {
   const gb_precond_spec none = {0},
                         *spec = op->kind == GB_SOLVER_MARGINAL && op->o.run.exact ? &none : &op->o.precond;
-  size_t held, making;
-  GB_TRY(gb_precond_bytes(spec, gb_solver_matrix(op), gb_solver_kernel(op), op->each, &held, &making, err));
-  const size_t n = gb_node_shape(gb_solver_matrix(op))->dim[0], r = op->r, columns = n * r * sizeof(double);
-  if (op->each) making += n * sizeof(double);
-  size_t work = 0;
-  if (n > 0 && r > 0) {
-    /* not mixed: placeholders have no values to convert */
-    GB_TRY(gb_solve_matrix_init(&m, gb_solver_matrix(op), r, false, err));
-    size_t most = 0;
-    const gb_status st = gb_solve_matrix_peak(&m, &most, err);
-    gb_solve_matrix_clear(&m);
-    if (st != GB_OK) return st;
-    work += most * (op->o.run.solve.mixed ? 3 : 1); /* the other type may be twice as wide */
-  }
+  const size_t n = gb_node_shape(gb_solver_matrix(op))->dim[0];
+  size_t products;
+  GB_TRY(gb_precond_bytes(spec, gb_solver_matrix(op), gb_solver_kernel(op), op->each, held, making, err));
+  if (op->each) making->numbers += n * sizeof(double);
+  GB_TRY(measure_products(op, n, &products, err));
   for (size_t i = 0; op->o.run.solve.mixed && i < op->planned.hole.n; i++)
-    work += gb_shape_bytes(gb_node_shape(op->planned.hole.in[i]), GB_F64) + 128;
-  if (op->kind == GB_SOLVER_MARGINAL) work += gb_marginal_bytes(&op->o.run, n) + 2 * n * sizeof(double);
-  else work += gb_cg_bytes(&op->o.run.solve, n, r) + 2 * columns; /* b's copy, and the result */
-  op->planned.bytes = held + (making > work ? making : work);
+    products += gb_shape_bytes(gb_node_shape(op->planned.hole.in[i]), GB_F64) + 128;
+  const bool marginal = op->kind == GB_SOLVER_MARGINAL;
+  *work = marginal ? gb_marginal_bytes(&op->o.run, n) : gb_cg_bytes(&op->o.run.solve, n, op->r);
+  /* b's copy, and the result of a solve */
+  work->entries += products + (marginal ? 2 * n : 2 * n * op->r) * sizeof(double);
   return GB_OK;
+}
+
+static size_t most_of (size_t a, size_t b) { return a > b ? a : b; }
+
+/* Plans take memory at the device's home for steps that the device lacks; numbers lie there where the device has no
+** memory of the host. */
+static gb_status count_bytes (gb_solver_op *op, gb_error *err) {
+  gb_graph *g = op->planned.graph;
+  const bool apart = g->device->memory.home != NULL;
+  gb_work_bytes making = {0}, work = {0};
+  size_t held = 0;
+  const size_t outer = gb_plan_swap_home_peak(g, 0);
+  const gb_status st = measure(op, &held, &making, &work, err);
+  const size_t plans = gb_plan_swap_home_peak(g, outer) * (op->o.run.solve.mixed ? 2 : 1);
+  op->planned.home_bytes = plans + (apart ? most_of(making.numbers, work.numbers) : 0);
+  if (!apart) making.entries += making.numbers, work.entries += work.numbers;
+  op->planned.bytes = held + most_of(making.entries, work.entries);
+  return st;
 }
 
 static gb_status solver_init (gb_planned_op *planned, const void *ask, gb_error *err) {
@@ -147,7 +171,7 @@ static gb_status solver_init (gb_planned_op *planned, const void *ask, gb_error 
   op->each = q->each;
   op->has_x0 = q->has_x0;
   op->r = q->r;
-  return op->kind == GB_SOLVER_HEAD ? GB_OK : measure(op, err);
+  return op->kind == GB_SOLVER_HEAD ? GB_OK : count_bytes(op, err);
 }
 
 static const gb_planned_kind kinds[] = {

@@ -212,7 +212,7 @@ static gb_status begin (partial *p, gb_error *err) {
 static size_t entries (size_t n) { return (2 * n + gb_panel_elimination_sums(n)) * sizeof(double); }
 static size_t numbers (size_t most) { return 2 * most * GB_PIVOTS * sizeof(double); }
 
-size_t gb_partial_bytes (size_t n, size_t most) { return entries(n) + numbers(most); }
+gb_work_bytes gb_partial_bytes (size_t n, size_t most) { return (gb_work_bytes){entries(n), numbers(most)}; }
 
 gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, void *lt, size_t *rank,
                                double *trace_left, gb_error *err) {

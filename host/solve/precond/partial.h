@@ -3,6 +3,7 @@
 #define GB_SOLVE_PRECOND_PARTIAL_H
 
 #include "graph/build.h"
+#include "iterate/work.h"
 
 /* Which points become pivots: those with the largest diagonal entry left, or, drawn, each with a
 ** probability in proportion to what those before leave of its diagonal entry; the draws depend on the seed
@@ -22,7 +23,7 @@ gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double 
                                double *trace_left, gb_error *err);
 
 /* Bytes that it takes beside lt and the diagonal's and rows' own. */
-size_t gb_partial_bytes (size_t n, size_t most);
+gb_work_bytes gb_partial_bytes (size_t n, size_t most);
 
 /* The diagonal of a matrix (n), as doubles at an address of the device. */
 gb_status gb_partial_diagonal (gb_node *k, void *out, gb_error *err);

@@ -165,19 +165,22 @@ static gb_status peak_of (gb_node *n, size_t *most, gb_error *err) {
 }
 
 gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held,
-                            size_t *more, gb_error *err) {
+                            gb_work_bytes *more, gb_error *err) {
   const size_t n = gb_node_shape(a)->dim[0], rank = spec->rank < n ? spec->rank : n;
-  *held = *more = 0;
+  *held = 0;
+  *more = (gb_work_bytes){0};
   if (spec->kind == GB_PRECOND_NONE || n == 0) return GB_OK;
   const bool low_rank = gb_precond_low_rank(spec);
   gb_node *m = low_rank ? k : a, *part;
   GB_TRY(gb_node_build(m->graph, GB_OP_DIAGONAL, 1, &m, &(gb_attr){0}, NULL, gb_node_dtype(m), &part, err));
-  GB_TRY(peak_of(part, more, err));
+  GB_TRY(peak_of(part, &more->entries, err));
   *held = n * sizeof(double);
   if (!low_rank) return GB_OK;
   GB_TRY(gb_select(m, 0, 0, &part, err));
-  GB_TRY(peak_of(part, more, err));
-  *more += gb_partial_bytes(n, rank);
+  GB_TRY(peak_of(part, &more->entries, err));
+  const gb_work_bytes w = gb_partial_bytes(n, rank);
+  more->entries += w.entries;
+  more->numbers = w.numbers;
   *held = ((each ? n : 0) + rank * n + rank * rank + rank * GB_PANEL_WIDTH) * sizeof(double);
   return GB_OK;
 }

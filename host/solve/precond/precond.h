@@ -7,6 +7,7 @@
 
 #include "device/panel.h"
 #include "graph/build.h"
+#include "iterate/work.h"
 
 /* Noise variances: 'level' for all points, or each[i] (n, on the host) for point i where that is not NULL. */
 typedef struct gb_noise {
@@ -73,10 +74,10 @@ static inline bool gb_precond_low_rank (const gb_precond_spec *s) {
 gb_status gb_precond_make (gb_precond *p, const gb_precond_spec *spec, gb_node *a, gb_node *k, gb_noise noise,
                            gb_error *err);
 
-/* Bytes that gb_precond_make holds in the end, and takes on the way beyond them; k may be over
+/* Bytes that gb_precond_make holds in the end, on the device, and takes on the way beyond them; k may be over
 ** placeholders. each: with noises of the points. */
 gb_status gb_precond_bytes (const gb_precond_spec *spec, gb_node *a, gb_node *k, bool each, size_t *held,
-                            size_t *more, gb_error *err);
+                            gb_work_bytes *more, gb_error *err);
 
 /* out = P^-1 in; a NULL 'p' is the identity. */
 void gb_precond_apply (const gb_precond *p, gb_panel in, gb_panel out);
