@@ -761,7 +761,7 @@ function gb.clock() end
 --- Times f, with the tensors that it returns evaluated and all devices done. Nothing is remembered from one run to the next; a
 --- tensor from outside that has its value already is given, and where no step ran at all the record says so. Two clocks: wall,
 --- and device, the seconds of the steps by the clocks of the devices that ran them. agree: they differ by at most 5 % + 20 us;
---- else waits lists the times of the last run in which no step ran, the longest first: {seconds, line, op} of the step after
+--- else waits lists the times of a typical run in which no step ran, the longest first: {seconds, line, op} of the step after
 --- it, no op after the last one. low and high contain the median with probability coverage, 95 % from 6 runs on. steps, bytes
 --- and flops are of one run; predicted: seconds by the figures of the planner; bound: the least that the devices' peaks allow,
 --- share of it = bound / device (nil where figures are not known). first: seconds of the first run; remembered: steps of it

@@ -171,8 +171,19 @@ local function warm_up(f, count, compile)
   return first
 end
 
-local function report(times, device, first, last)
-  local rows <const>, wall <const> = last.rows, median(times)
+--- Of some runs the one that took nearest to so many seconds.
+local function nearest(runs, seconds)
+  local best
+  for _, run in pairs(runs) do
+    if best == nil or math.abs(run.wall - seconds) < math.abs(best.wall - seconds) then best = run end
+  end
+  return best
+end
+
+local function report(times, device, first, kept)
+  local wall <const> = median(times)
+  local typical <const> = nearest(kept, wall)
+  local rows <const> = typical.rows
   local j <const>, coverage <const> = interval(#times)
   local r <const> = {median = wall, low = times[j], high = times[#times + 1 - j], coverage = coverage, runs = #times,
     fastest = times[1], slowest = times[#times], wall = wall, device = median(device), steps = total(rows, "calls"),
@@ -185,9 +196,11 @@ local function report(times, device, first, last)
     if before > r.steps then r.remembered = before - r.steps end
   end
   r.agree = math.abs(r.wall - r.device) <= SHARE * r.wall + SLACK
-  if not r.agree then r.waits = waits_of(last) end
+  if not r.agree then r.waits = waits_of(typical) end
   return setmetatable(r, Result)
 end
+
+local KEPT <const> = 16                    -- runs whose steps are remembered, the last ones
 
 --- Runs f at least 'runs' times (3) and for 'seconds' (0.05); the first 'warmup' runs (1) do not count.
 ---@return table  median low high coverage runs fastest slowest wall device steps bytes flops predicted bound share agree waits
@@ -197,14 +210,14 @@ function M.time(f, opts)
     compile = "boolean"}, "gb.time")
   local runs <const>, seconds <const> = o.runs or o.repeats or 3, o.seconds or 0.05
   local first <const> = warm_up(f, o.warmup or 1, o.compile)
-  local times <const>, device <const> = {}, {}
-  local last
+  local times <const>, device <const>, kept <const> = {}, {}, {}
   local start <const> = core.clock()
   repeat
-    last = measured(f)
-    times[#times + 1], device[#device + 1] = last.wall, total(last.rows, "seconds")
+    local run <const> = measured(f)
+    times[#times + 1], device[#device + 1] = run.wall, total(run.rows, "seconds")
+    kept[#times % KEPT] = run
   until #times >= runs and core.clock() - start >= seconds
-  return report(times, device, first, last)
+  return report(times, device, first, kept)
 end
 
 return M
