@@ -873,6 +873,18 @@ cuda/device/staging.c
 's/^    GB_CUDA_TRY(cudaEventSynchronize(gpu->staging.done\[slot\[(p - 1) % 2\]\]));//'
 'copies from a GPU: a slot is read before it has been filled'
 
+cuda/device/pace.c
+'s/gpu->home->interrupted() ?/false ?/'
+'a GPU: an interrupt waits until all panels are done'
+
+cuda/device/pace.c
+'s/^  GB_CUDA_TRY(cudaEventSynchronize(gpu->piece\[gpu->turn\]));//'
+'a GPU: any number of panels is under way'
+
+cuda/fold/fold.c
+'s/    if (l.bytes > most) most = l.bytes;/    if (w == 0) most = l.bytes;/'
+'plans of a GPU: a fold has the scratch of its first walk'
+
 cuda/device/status.c
 's/  case cudaErrorLaunchFailure://'
 'a failing kernel is not the loss of its GPU'
@@ -996,7 +1008,11 @@ suite_of () {                     # file, what is wrong
     'far device: '*:host/lua/*) targets='gibbous gibbous_far' filter='^far/spec$'; return ;;
     'far device: '*) targets=$(echo "$names" | sed 's/^/test_/') filter="^far/($(echo $names | tr ' ' '|'))\$"; return ;;
   esac
+  case $2 in
+    'plans of a GPU: '*) targets='gibbous_cuda_emulated test_cuda_plan' filter='^cuda/plan$'; return ;;
+  esac
   case $1 in
+    cuda/device/pace.c) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/interrupts$' ;;
     lualib/* | host/lua/*) targets=gibbous filter='^spec$' ;;
     tests/cuda_emulation/*)
       targets=$(echo dense faults graph kernels memory streams wrong | sed 's/[a-z][a-z]*/test_emulation_&/g')

@@ -19,7 +19,10 @@ typedef struct gb_cuda {
   char *room; /* some of its memory, for one piece of work at a time */
   size_t room_bytes;
   gb_cuda_staging staging;
-  gb_cuda_clock *clock;                    /* NULL: nothing was timed yet */
+  gb_cuda_clock *clock; /* NULL: nothing was timed yet */
+  cudaEvent_t piece[2]; /* ends of the latest pieces of work (gb_cuda_pace) */
+  int turn;
+  double begun;                            /* seconds of work since the latest piece */
   struct gb_cuda_libraries *libraries;     /* of dense algebra; NULL: not needed yet */
   struct gb_cuda_compilation *compilation; /* of generated kernels */
   int capability;                          /* 90: 9.0 */
@@ -43,6 +46,9 @@ void gb_cuda_note_error (gb_cuda *gpu, gb_status st, const gb_error *err);
 /* Makes the GPU that of the calling thread. */
 gb_status gb_cuda_enter (gb_cuda *gpu, gb_error *err);
 gb_status gb_cuda_wait (gb_cuda *gpu, gb_error *err);
+/* Before work of so many seconds, roughly, that is a part of more: what is in the stream is cut into pieces, and of
+** those two are under way; an interrupt ends it when the older one is done. Errors: EINTR, EDEVICE. */
+gb_status gb_cuda_pace (gb_cuda *gpu, double seconds, gb_error *err);
 
 #define GB_CUDA_TRY(call) GB_TRY(gb_cuda_status((call), #call, err))
 

@@ -106,6 +106,8 @@ static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
   GB_TRY(first_call(gpu, cudaSetDevice(gpu->ordinal), err));
   GB_TRY(read_attributes(gpu, err));
   GB_TRY(first_call(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), err));
+  for (int i = 0; i < 2; i++)
+    GB_CUDA_TRY(cudaEventCreateWithFlags(&gpu->piece[i], cudaEventDisableTiming | cudaEventBlockingSync));
   void *room;
   GB_TRY(first_call(gpu, cudaMalloc(&room, GB_CUDA_ROOM), err));
   gpu->room = room;
@@ -122,6 +124,8 @@ static void close_gpu (gb_cuda *gpu) {
   gb_cuda_clock_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
+  for (int i = 0; i < 2; i++)
+    if (gpu->piece[i] != NULL) cudaEventDestroy(gpu->piece[i]);
   if (gpu->stream != NULL) cudaStreamDestroy(gpu->stream);
   free(gpu);
 }

@@ -465,6 +465,7 @@ static gb_status run_panel (const run *r, bool begins, bool ends) {
   }
   for (size_t c = 0; c < r->l->combinations; c++) {
     enter_combination(p, c);
+    GB_TRY(gb_cuda_pace(r->gpu, r->seconds * (double)p->units / (double)r->l->all, r->err));
     GB_TRY(make_chains(r));
     if (p->reach != GB_CUDA_KEEP) GB_TRY(absorb(r));
     p->first = false;

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/interrupt.h"
 #include "device/clock.h"
+
+static bool interrupted (void) { return gb_interrupted(); }
 
 void gb_device_init (gb_device *dev, const gb_device_ops *ops, gb_memory memory, size_t limit) {
   dev->ops = ops;
@@ -12,6 +15,7 @@ void gb_device_init (gb_device *dev, const gb_device_ops *ops, gb_memory memory,
   dev->memory.owner = dev;
   snprintf(dev->name, sizeof dev->name, "%s", ops->name);
   gb_ledger_init(&dev->ledger, &dev->memory, limit);
+  dev->interrupted = interrupted;
 }
 
 gb_status gb_device_add_simulated (gb_device *first, size_t limit, gb_error *err) {

@@ -104,6 +104,7 @@ struct gb_device {
   gb_pool *pool; /* threads of the host that work for it; shared by simulated devices */
   void *priv;
   struct gb_device *home;       /* the CPU of the program, for what it does not run; NULL: it is the CPU */
+  bool (*interrupted)(void);    /* by Ctrl-C: of the program, for libraries with a flag of their own */
   char name[24];                /* "cpu", "cpu:2", ... */
   struct gb_profiles *profiles; /* what is known of its speed; owned by plan/price/ */
   void (*free_profiles)(struct gb_profiles *);

@@ -6,10 +6,10 @@
 
 /* What a library gives: a function of this name and type, which opens device number 'ordinal', from 0, of
 ** those that the machine has of the kind. 'abi' is GB_DEVICE_ABI of the program; a library that was built for
-** another refuses. 'home' is the CPU of the program, which outlives the device; the device's limit is 'limit'
-** bytes; 0: the library chooses (gb_device_init takes bytes). Where a machine can have several, the device is
-** named "kind:ordinal". */
-#define GB_DEVICE_ABI 5
+** another refuses. 'home' is the CPU of the program, which outlives the device and knows of interrupts; the
+** device's limit is 'limit' bytes; 0: the library chooses (gb_device_init takes bytes). Where a machine can have
+** several, the device is named "kind:ordinal". */
+#define GB_DEVICE_ABI 6
 #define GB_DEVICE_SYMBOL "gb_device_open_plugin"
 typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int ordinal, size_t limit,
                                            gb_device **out, gb_error *err);

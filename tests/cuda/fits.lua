@@ -41,7 +41,7 @@ local kernels <const> = {
   {"rational", function() return K.rational_quadratic{lengthscale = 0.5, alpha = 1.5} end},
 }
 local function model(kernel, o)
-  return gb.gp.exact{kernel = kernel(), mean = gb.means.constant(0.1), noise = o and o.noise or 0.05, solver = o and o.solver or "direct"}
+  return gb.gp.exact{kernel = kernel(), mean = gb.means.constant(0.1), noise = 0.05, solver = o and o.solver or "direct"}
 end
 
 for _, k in ipairs(kernels) do

@@ -15,6 +15,7 @@ namespace emu {
 
 /* -- failures on request */
 
+enum { INTERRUPT = -1 }; /* the call succeeds, and Ctrl-C was pressed */
 struct rule {
   std::string api;
   long at;
@@ -31,8 +32,8 @@ static bool read_rule (const std::string &text, rule *r) {
   r->api = text.substr(0, at);
   r->at = strtol(text.c_str() + at + 1, &end, 10);
   r->later = *end == '+';
-  r->code = atoi(text.c_str() + is + 1);
-  return end + r->later == text.c_str() + is && r->at > 0 && r->code > 0;
+  r->code = text.compare(is + 1, std::string::npos, "int") == 0 ? INTERRUPT : atoi(text.c_str() + is + 1);
+  return end + r->later == text.c_str() + is && r->at > 0 && r->code != 0;
 }
 
 bool ask_failures (const char *text) {
@@ -67,8 +68,11 @@ cudaError_t asked_failure (const char *name) {
   const bool kernel = api.compare(0, 7, "kernel:") == 0;
   const std::string any = kernel ? "kernel:*" : "*";
   const long n = ++calls[api], of_all = ++calls[any];
-  for (const rule &r : rules)
-    if (applies(r, api, n) || applies(r, any, of_all)) return (cudaError_t)r.code;
+  for (const rule &r : rules) {
+    if (!applies(r, api, n) && !applies(r, any, of_all)) continue;
+    if (r.code != INTERRUPT) return (cudaError_t)r.code;
+    raise(SIGINT);
+  }
   return cudaSuccess;
 }
 
