@@ -929,6 +929,46 @@ cuda/panel/view.cuh
 's/else v.row = (const size_t \*)gb_cuda_work_put(w, x.row + i0/else v.row = (const size_t *)gb_cuda_work_put(w, x.row/'
 'later rows of a long list are its first ones'
 
+host/plan/run/timed.c
+'s/p->inner = traced(r) - p->inner;/p->inner = 0;/'
+'timed steps: a solver counts the steps inside it'
+
+host/plan/run/timed.c
+'s/p->first = at == NULL .*;/p->first = true;/'
+'timed steps: each window is predicted as all of them'
+
+host/plan/run/timed.c
+'s/for (size_t i = t->n; i-- > 0;)/for (size_t i = 0; i-- > 0;)/'
+'timed steps: spans that were read are kept'
+
+host/plan/run/trace.c
+'s/  r->seconds += s->self;/  r->seconds += s->to - s->from;/'
+'timed steps: rows have the seconds of other rows'
+
+cuda/device/clock.c
+'s/gpu->clock->at\[number\].end, gpu->stream/gpu->clock->at[number].begin, gpu->stream/'
+'timed steps: the end of a span is its beginning'
+
+cuda/device/clock.c
+'s/if (gpu->clock->ranges != NULL) gpu->clock->ranges->nvtxRangePop();//'
+'timed steps: a range of NVTX does not end'
+
+lualib/gibbous/timing.lua
+'s/^  local _ <close> = core.measure()$//'
+'timed steps: a value is remembered from run to run'
+
+lualib/gibbous/timing.lua
+'s/2 \* (below + term) <= 0.05/2 * (below + term) <= 0.1/'
+'timed steps: the interval of the median is one of 90 %'
+
+lualib/gibbous/profile.lua
+'s/table.remove(recording)/table.remove(recording, 1)/'
+'timed steps: off ends the recording that began first'
+
+host/program/work.c
+'s/return batch \* n \* n \* n \/ 3;/return batch * n * n * n \/ 6;/'
+'timed steps: half the operations of a Cholesky factor'
+
 cuda/dense/copy.cu
 's/a\[e\] + jitter/a[e]/'
 'CUDA dense: a factor without its jitter'
@@ -1004,6 +1044,7 @@ say () { printf '%-10s %-24s %s\n' "$@"; }
 names=$(sed -n 's/^gb_test([a-z]*\/\([a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(repl|plot|csv|npy)$')
 suite_of () {                     # file, what is wrong
   case $2 in 'random programs: '*) targets=gibbous filter=fuzz; return ;; esac
+  case $2 in 'timed steps: '*) targets='gibbous gibbous_far gibbous_cuda_emulated' filter=timed; return ;; esac
   case $2:$1 in
     'far device: '*:host/lua/*) targets='gibbous gibbous_far' filter='^far/spec$'; return ;;
     'far device: '*) targets=$(echo "$names" | sed 's/^/test_/') filter="^far/($(echo $names | tr ' ' '|'))\$"; return ;;
@@ -1033,10 +1074,16 @@ run_tests () {
     (cd "$tree" && GIBBOUS_FUZZ=6000 timeout 900 "$build/gibbous" spec/fuzz/run.lua) > "$work/test.log" 2>&1
     return
   fi
+  if [ "$filter" = timed ]; then
+    (cd "$tree" && GIBBOUS_RATES=fixed GIBBOUS_THREADS=2 timeout 300 "$build/gibbous" "$(command -v busted)" --output=TAP \
+      spec/plan/timing_spec.lua spec/plan/profile_spec.lua) > "$work/test.log" 2>&1
+    return
+  fi
   ctest --test-dir "$build" -R "$filter" -j "$jobs" --timeout 300 --stop-on-failure > "$work/test.log" 2>&1
 }
 red_tests () {
   [ "$filter" != fuzz ] || { sed -n 's/^-- \(seed [0-9]*\)$/fuzz \1/p' "$work/test.log" | head -1; return; }
+  [ "$filter" != timed ] || { sed -n 's/^not ok \([0-9]*\).*/spec \1/p' "$work/test.log" | head -1; return; }
   sed -n 's/^.*Test *#[0-9]*: \([a-z0-9_/]*\) .*\*\*\*.*/\1/p' "$work/test.log" | sort -u | paste -sd ' '
 }
 

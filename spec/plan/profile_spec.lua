@@ -84,6 +84,27 @@ describe("a profile", function()
     assert.is_true(math.abs(flops - whole) <= 1e-9 * whole, ("%g %g"):format(flops, whole))
   end)
 
+  it("has a row for each of the devices that share a step, of its part of the work", function()
+    local out <const>, errors <const> = process.run({"-e", [[
+      local gb = require "gibbous"
+      gb.config{devices = 2}
+      local x, y = gb.randn(3000, 3, {seed = 1}):eval(), gb.randn(2500, 3, {seed = 3}):eval()
+      local v = gb.randn(2500, 2, {seed = 2}):eval()
+      local K = gb.kernels.rbf{}(x, y)
+      local plan = gb.plan(K:matmul(v), {device = {gb.config().device, gb.config().device .. ":2"}})
+      gb.profile "on"
+      plan:run()
+      local p = gb.profile "off"
+      local all = gb.profile(function() return (K * 1.5):matmul(v) end)
+      local flops, devices, whole = 0, 0, nil
+      for _, r in ipairs(p) do
+        if r.op:find "^fold" then flops, devices = flops + r.flops, devices + 1 end
+      end
+      for _, r in ipairs(all) do whole = r.op:find "^fold" and r.flops or whole end
+      print(devices, flops > 0 and math.abs(flops / whole - 1) < 0.1)]]}, {env = "GIBBOUS_RATES=fixed"})
+    assert.same({"2\ttrue\n", ""}, {out, errors})
+  end)
+
   it("prints as an aligned table", function()
     local p <const> = gb.profile(function() return x:exp():sum(), gb.linalg.cholesky(gb.eye(3) * 2) end)
     local lines <const> = {}

@@ -118,7 +118,7 @@ static gb_memory far_memory (const gb_device *dev) {
 /* -- the clock: GIBBOUS_FAR_CLOCK=1 gives it one, on which each launch and each opaque op takes a millisecond, and which
 ** runs from 0. Results of steps are known in advance. */
 
-enum { SPANS = 4096 };
+enum { SPANS = 600 }; /* few more than a run keeps unread */
 static struct {
   double now, from[SPANS], to[SPANS];
   int n, open;
