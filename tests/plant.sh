@@ -841,6 +841,10 @@ cuda/compile/workers.c
 's/if (w->closing) return NULL/if (w->closing \&\& w->first == NULL) return NULL/'
 'CUDA kernels: a GPU that closes compiles all that waits'
 
+cuda/fold/fold.c
+'s/^    gb_cuda_refuse(r->gpu, c, r->err);/    return st;/'
+'CUDA kernels: a launch that is refused is an error of the fold'
+
 cuda/compile/compile.c
 's/k->used < oldest->used/k->used > oldest->used/'
 'CUDA kernels: the kernel used last is unloaded'
@@ -1043,8 +1047,12 @@ say () { printf '%-10s %-24s %s\n' "$@"; }
 # The C tests, and nothing that needs the interpreter; for the library, only what does; random programs, where it says so.
 names=$(sed -n 's/^gb_test([a-z]*\/\([a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(repl|plot|csv|npy)$')
 suite_of () {                     # file, what is wrong
-  case $2 in 'random programs: '*) targets=gibbous filter=fuzz; return ;; esac
-  case $2 in 'timed steps: '*) targets='gibbous gibbous_far gibbous_cuda_emulated' filter=timed; return ;; esac
+  case $2 in
+    'random programs: '*) targets=gibbous filter=fuzz; return ;;
+    'timed steps: '*) targets='gibbous gibbous_far gibbous_cuda_emulated' filter=timed; return ;;
+    'CUDA kernels: '*)
+      targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;
+  esac
   case $2:$1 in
     'far device: '*:host/lua/*) targets='gibbous gibbous_far' filter='^far/spec$'; return ;;
     'far device: '*) targets=$(echo "$names" | sed 's/^/test_/') filter="^far/($(echo $names | tr ' ' '|'))\$"; return ;;
@@ -1060,7 +1068,6 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
-    cuda/compile/*) targets='test_cuda_compile test_cuda_compile_tsan' filter='^cuda/compile' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;

@@ -257,18 +257,26 @@ nvrtcResult nvrtcCompileProgram (nvrtcProgram p, int count, const char *const *o
   return r != NVRTC_SUCCESS ? r : compile(p, words(options, options + count));
 }
 nvrtcResult nvrtcGetProgramLogSize (nvrtcProgram p, size_t *out) {
+  const nvrtcResult r = asked("nvrtcGetProgramLogSize");
+  if (r != NVRTC_SUCCESS) return r;
   *out = p->log.size() + 1;
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetProgramLog (nvrtcProgram p, char *out) {
+  const nvrtcResult r = asked("nvrtcGetProgramLog");
+  if (r != NVRTC_SUCCESS) return r;
   memcpy(out, p->log.c_str(), p->log.size() + 1);
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetCUBINSize (nvrtcProgram p, size_t *out) {
+  const nvrtcResult r = asked("nvrtcGetCUBINSize");
+  if (r != NVRTC_SUCCESS) return r;
   *out = p->image.size();
   return p->image.empty() ? NVRTC_ERROR_INVALID_PROGRAM : NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetCUBIN (nvrtcProgram p, char *out) {
+  const nvrtcResult r = asked("nvrtcGetCUBIN");
+  if (r != NVRTC_SUCCESS) return r;
   memcpy(out, p->image.data(), p->image.size());
   return NVRTC_SUCCESS;
 }
