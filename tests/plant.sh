@@ -1067,7 +1067,7 @@ suite_of () {                     # file, what is wrong
       targets=$(echo dense faults graph kernels memory streams wrong | sed 's/[a-z][a-z]*/test_emulation_&/g')
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
-      targets='test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(heap|memory|faults|panel)$' ;;
+      targets='test_cuda_clock test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(clock|heap|memory|faults|panel)$' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;

@@ -9,20 +9,23 @@ local M <const> = {}
 
 local Result <const> = object.record("gibbous.timing", "the report of gb.time", "first remembered predicted bound share waits")
 
---- Seconds as a text of three digits.
+--- Three digits, without an exponent.
+local function digits(v) return (v < 999.5 and "%.3g" or "%.0f"):format(v) end
+
+--- Seconds as a text.
 function M.duration(s)
-  if s < 1e-3 then return ("%.3g us"):format(s * 1e6) end
-  if s < 1 then return ("%.3g ms"):format(s * 1e3) end
-  return ("%.3g s"):format(s)
+  if s < 999.5e-6 then return digits(s * 1e6) .. " us" end
+  if s < 999.5e-3 then return digits(s * 1e3) .. " ms" end
+  return digits(s) .. " s"
 end
 local duration <const> = M.duration
 
 --- A number of bytes or operations as a text: 1.5 G.
 function M.scaled(v)
   for _, unit in ipairs{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} do
-    if v >= unit[1] then return ("%.3g %s"):format(v / unit[1], unit[2]) end
+    if v >= 0.9995 * unit[1] then return ("%s %s"):format(digits(v / unit[1]), unit[2]) end
   end
-  return ("%.3g "):format(v)
+  return digits(v) .. " "
 end
 local scaled <const> = M.scaled
 
@@ -51,9 +54,9 @@ local function waits_line(self)
 end
 
 function Result.__tostring(self)
-  local lines <const> = {("median %s  %s %% %s to %s  fastest %s  slowest %s  (%d run%s)"):format(duration(self.median),
-    ("%.0f"):format(self.coverage * 100), duration(self.low), duration(self.high), duration(self.fastest),
-    duration(self.slowest), self.runs, self.runs == 1 and "" or "s"), "  " .. work_line(self)}
+  local sure <const> = self.coverage >= 0.95 and ("  95 %% %s to %s"):format(duration(self.low), duration(self.high)) or ""
+  local lines <const> = {("median %s%s  fastest %s  slowest %s  (%d run%s)"):format(duration(self.median), sure,
+    duration(self.fastest), duration(self.slowest), self.runs, self.runs == 1 and "" or "s"), "  " .. work_line(self)}
   if self.remembered then
     lines[#lines + 1] = ("  %d step%s of the first run %s remembered by f and did not run again"):format(self.remembered,
       self.remembered == 1 and "" or "s", self.remembered == 1 and "was" or "were")

@@ -167,7 +167,7 @@ describe("the two clocks of a measurement", function()
   it("say what was done, and how far it is from what the devices could do", function()
     local r <const> = timed({{0.0, 0.5}, {0.5, 1.0}}, {predicted = 0.75, bound = 0.25})
     assert.same({0.75, 0.25, 0.25, 1500, 3e9}, {r.predicted, r.bound, r.share, r.bytes, r.flops})
-    assert.equal("median 1 s  0 % 1 s to 1 s  fastest 1 s  slowest 1 s  (1 run)\n"
+    assert.equal("median 1 s  fastest 1 s  slowest 1 s  (1 run)\n"
       .. "  device 1 s  2 steps  1.5 kB  3 Gflop  25 % of the bound 250 ms", tostring(r))
     local plain <const> = timed{{0.0, 1.0}}
     assert.is_nil(plain.share)
@@ -338,6 +338,25 @@ describe("measurements with a clock that is given", function()
     local j <const> = math.tointeger(r.low * 1024)
     assert.equal(956, j)
     assert.equal(2001, (r.low + r.high) * 1024)
+  end)
+
+  it("print as text", function()
+    local meta <const> = debug.getmetatable(gb.time(function() end, {runs = 1}))
+    local function text(fields)
+      for key, v in pairs{coverage = 0.5, fastest = 1.5e-3, slowest = 2.0, runs = 7, steps = 0} do
+        if fields[key] == nil then fields[key] = v end
+      end
+      return tostring(setmetatable(fields, meta)):match "[^\n]*"
+    end
+    assert.equal("median 2.5 us  fastest 1.5 ms  slowest 2 s  (7 runs)", text{median = 2.5e-6})
+    assert.equal("median 1 ms  fastest 1 s  slowest 1234 s  (1 run)", text{median = 0.9996e-3, fastest = 0.9996, slowest = 1234.4,
+      runs = 1})
+    assert.equal("median 999 us  95 % 0.5 us to 999 ms  fastest 1.5 ms  slowest 2 s  (7 runs)", text{median = 0.9993e-3,
+      coverage = 0.96, low = 5e-7, high = 0.9992})
+    local scaled <const> = require("gibbous.timing").scaled
+    local texts <const> = {}
+    for i, v in ipairs{0, 7, 999.4, 999.7, 12345, 9.996e8, 3e9, 4.5e15} do texts[i] = scaled(v) end
+    assert.same({"0 ", "7 ", "999 ", "1 k", "12.3 k", "1 G", "3 G", "4500 T"}, texts)
   end)
 
   it("have classes", function()

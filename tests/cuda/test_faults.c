@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "device/clock.h"
 #include "device/registry.h"
 #include "gpu_fixture.h"
 #include "program/library.h"
@@ -126,6 +127,28 @@ static gb_status dense_work (gb_device *dev, gb_error *err) {
   return st;
 }
 
+/* -- the first one between the marks of the clock */
+
+static gb_status timed_work (gb_device *dev, gb_error *err) {
+  int outer, inner;
+  double from, to;
+  gb_error other;
+  GB_TRY(gb_device_begin_span(dev, "outer", &outer, err));
+  gb_status st = gb_device_begin_span(dev, "inner", &inner, err);
+  if (st == GB_OK) {
+    st = work(dev, err);
+    const gb_status ended = gb_device_end_span(dev, inner, st == GB_OK ? err : &other);
+    st = st == GB_OK ? ended : st;
+  }
+  const gb_status ended = gb_device_end_span(dev, outer, st == GB_OK ? err : &other);
+  st = st == GB_OK ? ended : st;
+  if (st == GB_OK) st = gb_device_wait(dev, err);
+  if (st == GB_OK) st = gb_device_read_span(dev, inner, &from, &to, err);
+  if (st == GB_OK) assert_true(to > from);
+  gb_device_drop_spans(dev, outer);
+  return st;
+}
+
 typedef gb_status work_fn (gb_device *dev, gb_error *err);
 
 /* Out of room is no loss, and what CUDA refuses for another reason is neither; but a failure that was met
@@ -190,6 +213,10 @@ static void fail_each_call (work_fn *todo, int least) {
 static void test_each_call (void **state) {
   (void)state;
   fail_each_call(work, 60);
+}
+static void test_each_timed_call (void **state) {
+  (void)state;
+  fail_each_call(timed_work, 90);
 }
 static void test_each_dense_call (void **state) {
   (void)state;
@@ -263,9 +290,9 @@ static void test_loss (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reasons),   cmocka_unit_test(test_other_version),
-      cmocka_unit_test(test_each_call), cmocka_unit_test(test_each_dense_call),
-      cmocka_unit_test(test_loss),
+      cmocka_unit_test(test_reasons),         cmocka_unit_test(test_other_version),
+      cmocka_unit_test(test_each_call),       cmocka_unit_test(test_each_timed_call),
+      cmocka_unit_test(test_each_dense_call), cmocka_unit_test(test_loss),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
