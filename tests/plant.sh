@@ -846,6 +846,10 @@ cuda/fold/fold.c
 'CUDA kernels: a launch that is refused is an error of the fold'
 
 cuda/compile/compile.c
+'s/if (k->state == ASKED) gb_cuda_workers_done(s->workers, k->job, true);/if (k->state == ASKED) continue;/'
+'CUDA kernels: a device that settles waits for nothing'
+
+cuda/compile/compile.c
 's/k->used < oldest->used/k->used > oldest->used/'
 'CUDA kernels: the kernel used last is unloaded'
 

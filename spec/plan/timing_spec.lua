@@ -310,6 +310,22 @@ describe("measurements with a clock that is given", function()
     end)
   end)
 
+  it("begin when devices have compiled what the first run asked for", function()
+    local function runs(more, opts)
+      local ran, asked = 0, 0
+      support.with(core, {settle = function()
+        asked = asked + 1
+        return asked <= more
+      end}, function() gb.time(function() ran = ran + 1 end, opts) end)
+      return {ran, asked}
+    end
+    assert.same({1 + 3, 1}, runs(0, {seconds = 1e-9}))
+    assert.same({1 + 2 + 3, 3}, runs(2, {seconds = 1e-9}))
+    assert.same({2 + 3 + 3, 3}, runs(100, {seconds = 1e-9, warmup = 2}))       -- not for ever
+    assert.same({1 + 3, 0}, runs(2, {seconds = 1e-9, compile = false}))
+    assert.same({3, 0}, runs(2, {seconds = 1e-9, warmup = 0}))
+  end)
+
   --- What fraction of samples of n puts the median of 0 .. 1 between the j-th and the j-th from above.
   local function coverage(n, j)
     local term, sum = 1.0, 0.0

@@ -211,6 +211,34 @@ static void test_adoption (void **state) {
   close_fold(&f);
 }
 
+static bool settle (fold *f) {
+  gb_error err;
+  bool more;
+  must(gb_device_settle(f->dev, &more, &err), &err);
+  return more;
+}
+
+/* Walks that have run are compiled at their next launch, however short they are, and waited for. */
+static void test_settling (void **state) {
+  fold f;
+  (void)state;
+  open_fold(&f, "background:1000");
+  assert_false(settle(&f));
+  run(&f, "vm");
+  run(&f, "vm");
+  assert_true(settle(&f));
+  run(&f, NULL);
+  assert_true(settle(&f) || strcmp(f.stats.path, "compiled") == 0);
+  run(&f, "compiled");
+  assert_false(settle(&f));
+  assert_int_equal(emu_calls("nvrtcCompileProgram"), 1);
+  close_fold(&f);
+  open_fold(&f, "off");
+  run(&f, "vm");
+  assert_false(settle(&f));
+  close_fold(&f);
+}
+
 /* Panels of a few rows, and other extents: one kernel serves all. */
 static void test_panels_and_extents (void **state) {
   gb_error err;
@@ -307,8 +335,9 @@ static void test_loss (void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 
 int main (void) {
-  const struct CMUnitTest tests[] = {TEST(interpreter),   TEST(adoption), TEST(panels_and_extents),
-                                     TEST(between_parts), TEST(refused),  TEST(loss)};
+  const struct CMUnitTest tests[] = {
+      TEST(interpreter),   TEST(adoption), TEST(settling), TEST(panels_and_extents),
+      TEST(between_parts), TEST(refused),  TEST(loss)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   fx_free(&program);
   return failed;
