@@ -111,6 +111,7 @@ gb_memory gb_cuda_memory (const gb_device *dev) {
                                     .idle = cuda_idle,
                                     .reuse = cuda_reuse,
                                     .trim = cuda_trim,
+                                    .mapped = gb_cuda_memory_mapped,
                                     .upload = cuda_upload,
                                     .download = cuda_download,
                                     .copy = cuda_copy,

@@ -24,6 +24,7 @@ typedef struct gb_memory_ops {
   size_t (*idle)(const gb_memory *m);
   void *(*reuse)(gb_memory *m, size_t bytes);
   void (*trim)(gb_memory *m);
+  size_t (*mapped)(const gb_memory *m); /* bytes of the device that it holds, whole pages; NULL: not known */
   gb_status (*upload)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);
   gb_status (*download)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);
   gb_status (*copy)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);

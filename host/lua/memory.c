@@ -4,16 +4,43 @@
 #define REPORT_META "gibbous.memory_report"
 #define LARGEST 10
 
+static void may_set (lua_State *L, const lgb_session *s) {
+  if (s->calls > 0)
+    lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");
+}
+
+/* limit{name = size, ...}: of each device; a table of the previous ones. All are checked before one is set. */
+static int memory_limits (lua_State *L, lgb_session *s) {
+  lua_settop(L, 1);
+  may_set(L, s);
+  lua_newtable(L);
+  for (int set = 0; set < 2; set++)
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+      if (lua_type(L, -2) != LUA_TSTRING)
+        return lgb_fail(L, GB_EOPTION,
+                        "memory limit: expected {name of a device = size}, got a key of type %s",
+                        luaL_typename(L, -2));
+      gb_ledger *l = &lgb_checkdevice(L, s, lua_tostring(L, -2))->ledger;
+      const size_t size = lgb_tobytes(L, lua_gettop(L), "memory limit");
+      if (!set) continue;
+      lua_pushvalue(L, -2);
+      lua_pushinteger(L, (lua_Integer)l->limit);
+      lua_rawset(L, 2);
+      l->limit = size;
+    }
+  return 1;
+}
+
 /* limit([size], {device}): sets the limit in bytes and gives the previous one */
 static int memory_limit (lua_State *L) {
   static const char *const names[] = {"device", NULL};
   lgb_session *s = lgb_enter(L);
+  if (lua_istable(L, 1)) return memory_limits(L, s);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
   gb_ledger *l = &lgb_checkdevice(L, s, lgb_optstring(L, 2, "device", s->device->name))->ledger;
   const size_t previous = l->limit;
-  if (!lua_isnil(L, 1) && s->calls > 0)
-    return lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");
+  if (!lua_isnil(L, 1)) may_set(L, s);
   if (!lua_isnil(L, 1)) l->limit = lgb_tobytes(L, 1, "memory limit");
   lua_pushinteger(L, (lua_Integer)previous);
   return 1;

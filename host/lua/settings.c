@@ -97,6 +97,10 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "limit");
   lua_pushinteger(L, (lua_Integer)dev->ledger.used);
   lua_setfield(L, -2, "used");
+  if (dev->memory.ops->mapped != NULL) {
+    lua_pushinteger(L, (lua_Integer)dev->memory.ops->mapped(&dev->memory));
+    lua_setfield(L, -2, "mapped");
+  }
   lua_pushstring(L, dev->lost[0] == '\0' ? "ready" : "lost");
   lua_setfield(L, -2, "state");
   if (gb_device_kernels(dev) != NULL) {
@@ -130,9 +134,9 @@ static int add_device (lua_State *L, const gb_device *dev, int n) {
   return n + 1;
 }
 
-/* gb.devices(): {{name, isa, threads, limit, used, state, kernels}, kinds}; 'memory' is the limit too; 'kernels': what
-** a GPU has compiled. The session's own
-** first, its simulated ones, the host's, and those that a script has named. */
+/* gb.devices(): {{name, isa, threads, limit, used, mapped, state, kernels}, kinds}; 'memory' is the limit too;
+** 'mapped': bytes of a GPU that are held, whole pages; 'kernels': what it has compiled. The session's own first, its
+** simulated ones, the host's, and those that a script has named. */
 static int settings_devices (lua_State *L) {
   const lgb_session *s = lgb_session_of(L);
   const gb_device *dev = s->device;

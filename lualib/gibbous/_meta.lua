@@ -725,10 +725,11 @@ function plan:svg(path) end
 --- Gives the plan back at once.
 function plan:close() end
 
---- Sets the memory limit, in bytes or as "1 GiB", of cpu or of another device; gives the previous one.
----@param size integer|string|nil
+--- Sets the memory limit, in bytes or as "1 GiB", of cpu or of another device; gives the previous one. Or of several by name,
+--- {["cuda:0"] = "8 GiB", cpu = "4 GiB"}, all or none of them: gives a table of the previous ones.
+---@param size integer|string|table<string, integer|string>|nil
 ---@param o {device: string}?
----@return integer
+---@return integer|table<string, integer>
 function gb.memory.limit(size, o) end
 
 --- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. graph: nodes and plans,
@@ -748,9 +749,10 @@ function core.memory.room() end
 ---@return table
 function gb.config(o) end
 
---- The devices: name, isa, blas, threads, limit, used, state ("ready", or "lost" with the reason in why); memory is the limit
---- too. The session's own first, its simulated ones, the host's, and those that the script has named (x:to, option device).
---- kinds.cuda: count, how many GPUs there are to open as cuda:0, cuda:1, ...; without one, why.
+--- The devices: name, isa, blas, threads, limit, used, of a GPU mapped (bytes of the pages that it holds) and kernels (what it
+--- has compiled), state ("ready", or "lost" with the reason in why); memory is the limit too. The session's own first, its
+--- simulated ones, the host's, and those that the script has named (x:to, option device). kinds.cuda: count, how many GPUs
+--- there are to open as cuda:0, cuda:1, ...; without one, why.
 ---@return table[]
 function gb.devices() end
 

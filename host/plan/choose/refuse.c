@@ -233,7 +233,8 @@ gb_status gb_choice_refuse (const gb_choice *c, const gb_placement *place, size_
 gb_status gb_choice_refuse_abroad (const gb_choice *c, int device, size_t need, gb_error *err) {
   const gb_device *dev = gb_graph_device(c->plan->request.graph, device);
   const size_t have = gb_ledger_room(&dev->ledger);
-  const size_t works = dev->ledger.limit - have + need;
+  const size_t works = dev->ledger.used + gb_ledger_charged(&dev->ledger) +
+                       need; /* more may be used than the limit */
   char least[GB_BYTES_TEXT], room[GB_BYTES_TEXT], limit[GB_BYTES_TEXT], way[256] = "";
   refusal r = {.text = ""};
   gb_append(r.text, sizeof r.text, "needs %s on %s, have %s of %s", gb_bytes_text(need, least), dev->name,

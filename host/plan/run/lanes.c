@@ -6,8 +6,10 @@
 
 /* memory */
 
+/* A device that was lost has no room, either, and that it is lost is the reason. */
 gb_status gb_run_no_room (const gb_device *dev, size_t bytes, gb_error *err) {
   const gb_ledger *l = &dev->ledger;
+  GB_TRY(gb_device_alive(dev, err));
   char need[GB_BYTES_TEXT], used[GB_BYTES_TEXT], limit[GB_BYTES_TEXT];
   gb_fail(err, GB_ENOMEM, "the %s that the plan counts on are not free on %s: %s in use, limit %s",
           gb_bytes_text(bytes, need), dev->name, gb_bytes_text(l->used, used),
