@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/interrupt.h"
 #include "device/clock.h"
@@ -48,6 +49,19 @@ void gb_device_free (gb_device *dev) {
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err) {
   if (threads < 1) return gb_fail(err, GB_EOPTION, "threads: expected at least 1, got %d", threads);
   return dev->ops->set_threads(dev, threads, err);
+}
+
+gb_status gb_device_set_arithmetic (gb_device *dev, const char *name, gb_error *err) {
+  for (int i = 0; dev->ops->arithmetics != NULL && dev->ops->arithmetics[i] != NULL; i++) {
+    if (strcmp(dev->ops->arithmetics[i], name) != 0) continue;
+    for (gb_device *d = dev; d != NULL; d = d->next) d->arithmetic = i;
+    return GB_OK;
+  }
+  return gb_fail(err, GB_EOPTION, "%s has no arithmetic '%.40s'", dev->name, name);
+}
+
+const char *gb_device_arithmetic (const gb_device *dev) {
+  return dev->ops->arithmetics == NULL ? "" : dev->ops->arithmetics[dev->arithmetic];
 }
 
 const char *gb_device_isa (const gb_device *dev) { return dev->ops->isa(dev); }

@@ -91,6 +91,10 @@ typedef struct gb_device_ops {
   gb_status (*settle)(gb_device *dev, bool *more, gb_error *err);
   const gb_panel_ops *panel; /* the vector work of solvers */
 
+  /* Optional: classes of arithmetic that folds can be compiled in, by name, NULL after the last; NULL = one class.
+  ** Within a class no bit depends on how, or on what device of the kind, a fold is run. */
+  const char *const *arithmetics;
+
   const char *(*isa)(const gb_device *dev);
   const char *(*library)(const gb_device *dev);
   const char *(*kernels)(const gb_device *dev); /* optional: NULL = it has none of its own */
@@ -106,6 +110,7 @@ struct gb_device {
   struct gb_device *home;       /* the CPU of the program, for what it does not run; NULL: it is the CPU */
   bool (*interrupted)(void);    /* by Ctrl-C: of the program, for libraries with a flag of their own */
   char name[24];                /* "cpu", "cpu:2", ... */
+  int arithmetic;               /* the class, of ops->arithmetics, that kernels are compiled in from now on */
   struct gb_profiles *profiles; /* what is known of its speed; owned by plan/price/ */
   void (*free_profiles)(struct gb_profiles *);
   size_t compiled; /* kernels, since it was opened */
@@ -131,6 +136,10 @@ gb_status gb_device_checked (gb_device *dev, gb_status st, gb_error *err);
 gb_status gb_device_alive (const gb_device *dev, gb_error *err);
 /* Errors: EOPTION where threads < 1; ENOMEM. */
 gb_status gb_device_set_threads (gb_device *dev, int threads, gb_error *err);
+/* The class of a device and of its simulated ones, for kernels that are compiled from now on. Errors: EOPTION, no class
+** of the device has that name. */
+gb_status gb_device_set_arithmetic (gb_device *dev, const char *name, gb_error *err);
+const char *gb_device_arithmetic (const gb_device *dev); /* ""; the device has one class */
 /* As the slots of the same names. Wait returns when all that was started on the device is complete. */
 gb_status gb_device_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err);
 void gb_kernel_release (gb_kernel *k); /* NULL is fine */

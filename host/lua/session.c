@@ -125,6 +125,7 @@ gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb
   if (s->nopened == GB_GRAPH_DEVICES)
     return gb_fail(err, GB_EOPTION, "%d devices are open already", GB_GRAPH_DEVICES);
   GB_TRY(gb_device_open(name, s->home, 0, out, err));
+  if (s->arithmetic != NULL) lgb_set_arithmetic(*out, s->arithmetic);
   (*out)->ledger.reclaim = reclaim;
   (*out)->ledger.reclaim_ud = s;
   s->opened[s->nopened++] = *out;

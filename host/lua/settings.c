@@ -5,8 +5,43 @@
 #include "device/registry.h"
 #include "lua/lgb.h"
 
+/* Classes that a device may have, and those that are thought of (docs/guide/cuda.md). */
+static const char *const arithmetics[] = {"exact", "unit", NULL};
+static const char *const later[] = {"auto", "mma", NULL};
+
+static const char *found (const char *const *names, const char *name) {
+  while (*names != NULL && strcmp(*names, name) != 0) names++;
+  return *names;
+}
+
+static const char *arithmetic_of (const lgb_session *s) {
+  const char *own = gb_device_arithmetic(s->device);
+  return *own != '\0' ? own : s->arithmetic != NULL ? s->arithmetic : "unit";
+}
+
+void lgb_set_arithmetic (gb_device *dev, const char *name) {
+  gb_error err;
+  (void)gb_device_set_arithmetic(dev, name, &err); /* a device without classes has what it has */
+}
+
+static void set_arithmetics (lgb_session *s, const char *name) {
+  s->arithmetic = name;
+  lgb_set_arithmetic(s->device, name);
+  for (int i = 0; i < s->nopened; i++) lgb_set_arithmetic(s->opened[i], name);
+}
+
+static const char *check_arithmetic (lua_State *L, const lgb_session *s) {
+  const char *name = lgb_optstring(L, 1, "arithmetic", arithmetic_of(s));
+  if (found(later, name) != NULL)
+    lgb_fail(L, GB_EOPTION, "config: arithmetic '%s' is not in this version: choose 'unit' or 'exact'", name);
+  if (found(arithmetics, name) == NULL)
+    lgb_fail(L, GB_EOPTION, "config: option 'arithmetic' must be 'unit' or 'exact', got '%s'", name);
+  return found(arithmetics, name);
+}
+
 static void set_setting (lua_State *L, lgb_session *s, const char *key) {
   if (strcmp(key, "dtype") == 0) lua_pushstring(L, gb_dtype_name(s->dtype));
+  else if (strcmp(key, "arithmetic") == 0) lua_pushstring(L, arithmetic_of(s));
   else if (strcmp(key, "device") == 0) lua_pushstring(L, s->device->name);
   else if (strcmp(key, "threads") == 0) lua_pushinteger(L, gb_pool_threads(s->device->pool));
   else if (strcmp(key, "devices") == 0) lua_pushinteger(L, s->devices);
@@ -58,23 +93,26 @@ static void apply (lua_State *L, lgb_session *s) {
   const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : s->devices;
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
+  const char *arithmetic = given(L, 1, "arithmetic") ? check_arithmetic(L, s) : NULL;
   const int threads = given(L, 1, "threads") ? checkrange(L, 1, "threads", 1, 1024) : 0;
   gb_error err;
   if (threads > 0) lgb_result(L, set_threads(s, threads, &err), &err);
   lgb_result(L, lgb_set_devices(s, devices, &err), &err);
+  if (arithmetic != NULL) set_arithmetics(s, arithmetic);
   s->dtype = t;
   s->digits = digits;
   s->edge = edge;
 }
 
-/* gb.config{dtype, device, devices, threads, digits, edge}: gives the previous values of what it sets, all
+/* gb.config{arithmetic, dtype, device, devices, threads, digits, edge}: gives the previous values of what it sets, all
 ** without an argument */
 static int settings_config (lua_State *L) {
-  static const char *const names[] = {"device", "devices", "digits", "dtype", "edge", "threads", NULL};
+  static const char *const names[] = {"arithmetic", "device", "devices", "digits",
+                                      "dtype",      "edge",   "threads", NULL};
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 1);
   lgb_checkoptions(L, 1, names);
-  lua_createtable(L, 0, 6);
+  lua_createtable(L, 0, 7);
   for (const char *const *key = names; *key != NULL; key++)
     if (lua_isnil(L, 1) || given(L, 1, *key)) set_setting(L, s, *key);
   if (!lua_isnil(L, 1)) apply(L, s);
@@ -89,6 +127,10 @@ static void push_device (lua_State *L, const gb_device *dev) {
   lua_setfield(L, -2, "isa");
   lua_pushstring(L, gb_device_library(dev));
   lua_setfield(L, -2, "blas");
+  if (*gb_device_arithmetic(dev) != '\0') {
+    lua_pushstring(L, gb_device_arithmetic(dev));
+    lua_setfield(L, -2, "arithmetic");
+  }
   lua_pushinteger(L, gb_pool_threads(dev->pool));
   lua_setfield(L, -2, "threads");
   lua_pushinteger(L, (lua_Integer)dev->ledger.limit);
