@@ -10,6 +10,7 @@
 #include "cuda/device/probe.h"
 #include "cuda/fold/fold.h"
 #include "cuda/panel/panel.h"
+#include "cuda/price/profile.h"
 #include "device/registry.h"
 
 #define LEAST_CAPABILITY 80
@@ -186,7 +187,8 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .panel = &gb_cuda_panel_ops,
                                        .isa = isa,
                                        .library = library,
-                                       .kernels = kernels};
+                                       .kernels = kernels,
+                                       .price = &gb_cuda_price_ops};
 
 /* GIBBOUS_CUDA_PANEL, for tests: results do not depend on it. */
 static size_t panel_of_environment (void) {

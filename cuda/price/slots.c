@@ -1,0 +1,181 @@
+/* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. The figures are those
+** that a disassembler counts in the loops of kernels for sm_90 (docs/guide/cuda.md); every instruction of a thread
+** takes a slot, those of f64 have units of their own. */
+#include <math.h>
+#include <string.h>
+
+#include "cuda/fold/program.h"
+#include "cuda/price/profile.h"
+
+typedef struct pricing {
+  const gb_fold *f;
+  gb_axes lane, tile;
+  double lanes, rows, outer;
+  bool unit, f64;
+  double slots, special, doubles; /* of one pair */
+  double side;                    /* of one index of LANE or TILE */
+} pricing;
+
+static double extent (const gb_fold *f, int axis) { return axis < 0 ? 1 : (double)f->axis[axis].extent; }
+
+static pricing pricing_of (const gb_fold *f, const char *arithmetic) {
+  pricing p = {.f = f, .lanes = 1, .rows = 1, .outer = 1, .f64 = f->compute == GB_F64};
+  p.unit = f->compute == GB_F32 && strcmp(arithmetic, "unit") == 0;
+  for (int a = 0; a < f->naxes; a++) {
+    if (f->axis[a].role == GB_AXIS_LANE) p.lane = 1u << a, p.lanes = extent(f, a);
+    if (f->axis[a].role == GB_AXIS_TILE) p.tile = 1u << a, p.rows = extent(f, a);
+    if (f->axis[a].role == GB_AXIS_OUTER) p.outer *= extent(f, a);
+  }
+  return p;
+}
+
+/* -- instructions */
+
+typedef struct price {
+  double slots, special, doubles; /* doubles: of 'slots', where the program is of f64 */
+} price;
+
+static price plain (double n) { return (price){n, 0, n}; }
+
+static price of_map (gb_op op) {
+  switch (op) {
+    case GB_OP_DIV:
+    case GB_OP_RECIP:
+    case GB_OP_SQRT:
+    case GB_OP_RSQRT:
+    case GB_OP_IDIV: return plain(9);
+    case GB_OP_EXP:
+    case GB_OP_EXPM1: return plain(14);
+    case GB_OP_LOG:
+    case GB_OP_LOG1P:
+    case GB_OP_TANH:
+    case GB_OP_SIGMOID: return plain(22);
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_TAN:
+    case GB_OP_ERF:
+    case GB_OP_NDTR: return plain(30);
+    case GB_OP_POW:
+    case GB_OP_LGAMMA:
+    case GB_OP_LOG_NDTR:
+    case GB_OP_SOFTPLUS: return plain(60);
+    case GB_OP_DETACH:
+    case GB_OP_WITH_SLOPE: return plain(0);
+    default: return plain(1);
+  }
+}
+
+/* 2^x: a product and the unit's result; or clamps, five products and the exponent. */
+static price of_exp2 (const pricing *p) { return p->unit ? (price){2, 1, 0} : plain(p->f64 ? 19 : 13); }
+/* sqrt z, and the clamp before it. */
+static price of_root (const pricing *p) { return p->unit ? (price){2, 1, 0} : plain(10); }
+
+static price of_radial (const pricing *p, const gb_ins *i) {
+  price e = of_exp2(p), r = of_root(p);
+  double more = 2.0 * i->order;
+  if (i->profile == GB_RBF) return (price){e.slots + more, e.special, e.doubles + more};
+  if (i->profile == GB_RQ) return plain(40 + more + (i->dalpha ? 30 : 0));
+  more += i->profile == GB_M32 ? 2 : i->profile == GB_M52 ? 4 : 0;
+  return (price){e.slots + r.slots + more, e.special + r.special, e.doubles + r.doubles + more};
+}
+
+/* A difference and a product each feature; what is staged is read for four rows at once. */
+static price of_front (const gb_ins *i, double features) {
+  const double each = i->kind == GB_INS_DOT ? 1 : i->w >= 0 ? 3 : 2;
+  const double reads = features / 4 / 4;
+  return (price){each * features + reads, 0, each * features};
+}
+
+static price of_ins (const pricing *p, const gb_ins *i) {
+  switch (i->kind) {
+    case GB_INS_LOAD: return plain(2);
+    case GB_INS_IOTA: return plain(2);
+    case GB_INS_RAND: return plain(70);
+    case GB_INS_MAP: return of_map(i->op);
+    case GB_INS_SQDIST:
+    case GB_INS_DOT: return of_front(i, extent(p->f, i->axis));
+    case GB_INS_RADIAL: return of_radial(p, i);
+    case GB_INS_ACC: return plain(1);
+    default: return plain(0);
+  }
+}
+
+static price of_emit (const pricing *p, const gb_out *o) {
+  const double columns = extent(p->f, o->axis);
+  switch (o->kind) {
+    case GB_OUT_STORE: return plain(3);
+    case GB_OUT_CONTRACT: return (price){columns + columns / 4 / 4, 0, columns};
+    case GB_OUT_DIFF: return plain(2 * columns);
+    default: return plain(o->monoid < GB_LSE ? 1 : 20);
+  }
+}
+
+/* -- a program */
+
+/* Values of one side are computed once a row or a column of a thread block, or by every pair where they are in both. */
+static void add (pricing *p, gb_axes deps, double times, price x) {
+  if ((deps & p->lane) != 0 && (p->tile == 0 || (deps & p->tile) != 0)) {
+    p->slots += times * (p->f64 ? x.slots - x.doubles : x.slots);
+    p->doubles += p->f64 ? times * x.doubles : 0;
+    p->special += times * x.special;
+  } else p->side += times * x.slots;
+}
+
+static void add_all (pricing *p) {
+  double times[GB_FOLD_AXES + 1] = {1};
+  int depth = 0;
+  for (int n = 0; n < p->f->nins; n++) {
+    const gb_ins *i = &p->f->ins[n];
+    if (i->kind == GB_INS_LOOP && depth < GB_FOLD_AXES)
+      times[depth + 1] = times[depth] * extent(p->f, i->axis), depth++;
+    else if (i->kind == GB_INS_ENDLOOP && depth > 0) depth--;
+    else if (i->kind == GB_INS_EMIT) add(p, p->lane | p->tile, times[depth], of_emit(p, &p->f->out[i->x]));
+    else add(p, i->deps, times[depth], of_ins(p, i));
+  }
+  p->slots += 1; /* the loop, which is unrolled by four, and its addresses */
+}
+
+/* Outputs that reduce the same axes are one walk; a symmetric one takes what is left of the diagonal by columns. */
+static int count_walks (const gb_fold *f) {
+  int n = 0;
+  for (int o = 0; o < f->nouts; o++) {
+    bool again = false;
+    for (int q = 0; q < o; q++) again |= f->out[q].reduced == f->out[o].reduced;
+    n += !again;
+  }
+  return n > 0 ? n : 1;
+}
+
+static double bytes_of (const gb_fold *f, const ptrdiff_t *stride, gb_dtype t) {
+  double count = 1;
+  for (int a = 0; a < f->naxes; a++)
+    if (stride[a] != 0) count *= extent(f, a);
+  return count * (double)gb_dtype_size(t);
+}
+
+/* Operands and results once, and chains written and read: eight bytes a row and 256 columns. */
+static double memory (const pricing *p) {
+  const gb_fold *f = p->f;
+  double bytes = 0;
+  for (int x = 0; x < f->noperands; x++) bytes += bytes_of(f, f->operand[x].stride, f->operand[x].dtype);
+  for (int o = 0; o < f->nouts; o++) {
+    bytes += bytes_of(f, f->out[o].stride, f->out[o].dtype);
+    if ((f->out[o].reduced & (p->lane | p->tile)) != 0)
+      bytes += 16 * p->outer * p->lanes * ceil(p->rows / GB_CANON) * extent(f, f->out[o].axis);
+  }
+  return bytes;
+}
+
+gb_cuda_work gb_cuda_work_of (const gb_fold *f, const char *arithmetic) {
+  pricing p = pricing_of(f, arithmetic);
+  add_all(&p);
+  const double walks = count_walks(f), pairs = walks * p.outer * p.lanes * p.rows;
+  const double sides = walks * p.outer *
+                       (p.lanes * ceil(p.rows / GB_CANON) + p.rows * ceil(p.lanes / GB_SUPER));
+  return (gb_cuda_work){.slots = pairs * p.slots + sides * p.side,
+                        .special = pairs * p.special,
+                        .f64 = pairs * p.doubles,
+                        .bytes = memory(&p),
+                        .launches = walks * 3,
+                        .blocks = walks * p.outer * ceil(p.lanes / GB_CUDA_ROWS) * ceil(p.rows / GB_CANON)};
+}
