@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cuda/device/gpu.h"
+#include "program/work.h"
 
 /* -- every figure */
 
@@ -105,6 +106,13 @@ static double opaque (const gb_device_profile *p, int threads, const gb_opaque *
   return gb_cuda_cost_opaque((const gb_cuda_profile *)p, o, fraction);
 }
 
+/* Two operations an instruction. Libraries multiply f64 matrices faster, with tensor units. */
+static double bound (const gb_device_profile *taken, int threads, const gb_work *w) {
+  const gb_cuda_profile *p = (const gb_cuda_profile *)taken;
+  (void)threads;
+  return fmax(w->flops / (2 * (w->compute == GB_F32 ? p->issue : p->fma64)), w->bytes / p->read);
+}
+
 /* Its text names model, multiprocessors and CUDA. */
 static void identity (const gb_device *dev, char *text, size_t size) {
   const gb_cuda *gpu = gb_cuda_of(dev);
@@ -120,6 +128,7 @@ const gb_price_ops gb_cuda_price_ops = {.bytes = sizeof(gb_cuda_profile),
                                         .walk = walk,
                                         .fold = fold,
                                         .opaque = opaque,
+                                        .bound = bound,
                                         .identity = identity,
                                         .room = GB_CUDA_MEASURE_ROOM,
                                         .measure = measure};

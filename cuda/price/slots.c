@@ -146,6 +146,13 @@ static int count_walks (const gb_fold *f) {
   return n > 0 ? n : 1;
 }
 
+/* Chains, totals and results are a kernel each; stored elements need no more than one. */
+static double count_launches (const gb_fold *f) {
+  bool sums = false;
+  for (int o = 0; o < f->nouts; o++) sums |= f->out[o].kind != GB_OUT_STORE;
+  return count_walks(f) * (sums ? f->symmetric ? 4 : 3 : 1);
+}
+
 static double bytes_of (const gb_fold *f, const ptrdiff_t *stride, gb_dtype t) {
   double count = 1;
   for (int a = 0; a < f->naxes; a++)
@@ -166,16 +173,21 @@ static double memory (const pricing *p) {
   return bytes;
 }
 
+static double whole (double n, double of) { return of * ceil(n / of); }
+
+/* A thread block with a few rows, or a chunk with a few columns, takes as long as a whole one. */
 gb_cuda_work gb_cuda_work_of (const gb_fold *f, const char *arithmetic) {
   pricing p = pricing_of(f, arithmetic);
   add_all(&p);
-  const double walks = count_walks(f), pairs = walks * p.outer * p.lanes * p.rows;
-  const double sides = walks * p.outer *
-                       (p.lanes * ceil(p.rows / GB_CANON) + p.rows * ceil(p.lanes / GB_SUPER));
+  const double rows = p.rows < GB_CANON ? p.rows : whole(p.rows, GB_CANON),
+               lanes = whole(p.lanes, GB_CUDA_ROWS);
+  const double blocks = count_walks(f) * p.outer * lanes / GB_CUDA_ROWS * ceil(rows / GB_CANON);
+  const double pairs = count_walks(f) * p.outer * lanes * rows;
+  const double sides = blocks * (GB_CUDA_ROWS + fmin(rows, GB_CANON));
   return (gb_cuda_work){.slots = pairs * p.slots + sides * p.side,
                         .special = pairs * p.special,
                         .f64 = pairs * p.doubles,
                         .bytes = memory(&p),
-                        .launches = walks * 3,
-                        .blocks = walks * p.outer * ceil(p.lanes / GB_CUDA_ROWS) * ceil(p.rows / GB_CANON)};
+                        .launches = count_launches(f),
+                        .blocks = blocks};
 }

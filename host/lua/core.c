@@ -56,6 +56,25 @@ static int core_known (lua_State *L) {
   return 1;
 }
 
+static void set_figure (void *ud, const char *name, double *value) {
+  lua_State *L = ud;
+  lua_pushnumber(L, *value);
+  lua_setfield(L, -2, name);
+}
+
+/* core.figures(device): what its prices come from, by name; nil: it has none. Measures it where that was not done. */
+static int core_figures (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_device *dev = lgb_checkdevice(L, s, luaL_checkstring(L, 1));
+  const gb_device_profile *figures;
+  gb_error err;
+  if (dev->ops->price == NULL) return 0;
+  lgb_result(L, LGB_CORE(s, gb_device_profile_get(dev, &figures, &err)), &err);
+  lua_newtable(L);
+  dev->ops->price->walk((gb_device_profile *)(uintptr_t)figures, set_figure, L);
+  return 1;
+}
+
 /* core.know_rates(): the machine is measured if it was not before, which is said, so that plans have
 ** seconds */
 static int core_know_rates (lua_State *L) {
@@ -129,6 +148,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},
+                                              {"figures", core_figures},
                                               {"fixed_rates", core_fixed_rates},
                                               {"know_rates", core_know_rates},
                                               {"known", core_known},

@@ -842,6 +842,11 @@ function core.process_memory(reset) end
 ---@param on boolean
 function core.fixed_rates(on) end
 
+--- The figures of a device by name, which predicted times come from; nil where it has none.
+---@param device string
+---@return table<string, number>?
+function core.figures(device) end
+
 --- dy/dxs with the keys of xs; {cotangent, unused = "error"}. gb.grad adds what params need.
 function core.grad(y, xs, o) end
 

@@ -1,0 +1,120 @@
+/* test_price.c - predicted seconds of a GPU: positive, and no smaller where there is more to do; its figures, measured. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/price/profile.h"
+#include "gpu_fixture.h"
+#include "support/random/fold_random.h"
+
+enum { PROGRAMS = 300 };
+
+static double seconds_of (const gb_fold *f, double fraction) {
+  return gb_cuda_price_ops.fold(gb_cuda_price_ops.fixed(), 1, f, fraction);
+}
+
+static void more_work_is_never_faster (void **state) {
+  (void)state;
+  int axes = 0;
+  for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
+    gen g;
+    random_program(&g, seed);
+    gb_fold *f = &g.x.f;
+    for (int a = 0; a < f->naxes; a++, axes++) {
+      const size_t extent = f->axis[a].extent;
+      double before = 0;
+      for (size_t n = 1; n < 200000; n = n * 5 / 4 + 1) {
+        f->axis[a].extent = n;
+        const double s = seconds_of(f, 1);
+        if (!(s > 0 && isfinite(s) && s >= before * (1 - 1e-12)))
+          fail_msg("program %d, axis %d of %zu: %g after %g", (int)seed, a, n, s, before);
+        before = s;
+      }
+      f->axis[a].extent = extent;
+    }
+    const double whole = seconds_of(f, 1), half = seconds_of(f, 0.5), none = seconds_of(f, 0);
+    assert_true(none > 0 && half >= none && whole >= half);
+    fx_free(&g.x);
+  }
+  assert_true(axes > 3 * PROGRAMS);
+}
+
+/* An op of two square matrices. */
+static gb_opaque square (gb_op op, size_t n) {
+  const gb_shape s = gb_shape_of(2, (size_t[]){n, n});
+  gb_opaque o = {.op = op, .nin = 2, .nout = 1, .unit = 1};
+  for (int i = 0; i < 2; i++) o.in_dtype[i] = GB_F64, o.in_shape[i] = s;
+  o.out_dtype[0] = GB_F64, o.out_shape[0] = s;
+  return o;
+}
+
+static void larger_matrices_are_never_faster (void **state) {
+  (void)state;
+  for (int op = 0; op < GB_NOPS; op++) {
+    if (gb_ops[op].kind != GB_KIND_OPAQUE) continue;
+    double before = 0;
+    for (size_t n = 1; n < 20000; n = n * 4 / 3 + 1) {
+      const gb_opaque o = square((gb_op)op, n);
+      const double s = gb_cuda_price_ops.opaque(gb_cuda_price_ops.fixed(), 1, &o, 1);
+      if (!(s > 0 && isfinite(s) && s >= before * (1 - 1e-12)))
+        fail_msg("%s of order %zu: %g after %g", gb_ops[op].name, n, s, before);
+      before = s;
+    }
+  }
+}
+
+typedef struct seen {
+  char name[400][64];
+  int n, bad;
+} seen;
+
+static void check_figure (void *ud, const char *name, double *value) {
+  seen *s = ud;
+  for (int i = 0; i < s->n; i++)
+    if (strcmp(s->name[i], name) == 0) fail_msg("two figures are named %s", name);
+  assert_true(s->n < 400 && strchr(name, ' ') == NULL);
+  snprintf(s->name[s->n++], sizeof *s->name, "%s", name);
+  if (strcmp(name, "calm") != 0 && strcmp(name, "spread") != 0 && !(*value > 0 && isfinite(*value))) {
+    print_message("%s = %g\n", name, *value);
+    s->bad++;
+  }
+}
+
+/* All of them, on a device that comes back with nothing held. */
+static void figures_are_measured (void **state) {
+  (void)state;
+  static seen s;
+  gb_device *dev;
+  gb_error err;
+  gb_cuda_profile p;
+  gpu_begin();
+  if (gpu_open(0, (size_t)1 << 28, &dev, &err) != GB_OK) fail_msg("%s", err.text);
+  if (gb_cuda_price_ops.measure(dev, &p.taken, &err) != GB_OK) fail_msg("%s", err.text);
+  assert_int_equal(dev->ledger.used, 0);
+  gb_cuda_price_ops.walk(&p.taken, check_figure, &s);
+  assert_int_equal(s.bad, 0);
+  assert_true(s.n > 120);
+  assert_true(p.dense[0][GB_CUDA_TIME_GEMM][GB_CUDA_ORDERS - 1] > p.dense[0][GB_CUDA_TIME_GEMM][0]);
+  gpu_close(dev);
+}
+
+/* A device without the room is not measured, and says so. */
+static void measuring_needs_its_room (void **state) {
+  (void)state;
+  gb_device *dev;
+  gb_error err;
+  gb_cuda_profile p;
+  gpu_begin();
+  if (gpu_open(0, (size_t)32 << 20, &dev, &err) != GB_OK) fail_msg("%s", err.text);
+  assert_int_equal(gb_cuda_price_ops.measure(dev, &p.taken, &err), GB_ENOMEM);
+  assert_int_equal(dev->ledger.used, 0);
+  gpu_close(dev);
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(more_work_is_never_faster), cmocka_unit_test(larger_matrices_are_never_faster),
+      cmocka_unit_test(figures_are_measured), cmocka_unit_test(measuring_needs_its_room)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
