@@ -938,6 +938,10 @@ cuda/panel/view.cuh
 'later rows of a long list are its first ones'
 
 host/plan/run/timed.c
+'s/p->part = at == NULL .*;/p->part = 1;/'
+'a window counts the work of its whole step'
+
+host/plan/run/timed.c
 's/p->inner = traced(r) - p->inner;/p->inner = 0;/'
 'timed steps: a solver counts the steps inside it'
 
