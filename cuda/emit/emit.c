@@ -3,17 +3,28 @@
 
 #include <stdlib.h>
 
-const gb_cuda_header gb_cuda_headers[] = {{NULL, NULL}};
-const int gb_cuda_nheaders = 0;
-const char *const gb_cuda_options[] = {"--std=c++17", "--fmad=false", "-ftz=false", "-prec-div=true",
-                                       "-prec-sqrt=true"};
+#include "cuda/emit/lines.h"
+
+/* Fused multiply-adds are written; 1675: a pragma of gcc in arith/elementwise.inc. */
+const char *const gb_cuda_options[] = {"--std=c++20",    "--fmad=false",     "-ftz=false",
+                                       "-prec-div=true", "-prec-sqrt=true", "-default-device", "-diag-suppress=1675"};
 const int gb_cuda_noptions = sizeof gb_cuda_options / sizeof *gb_cuda_options;
 
 bool gb_cuda_emit (const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
                    gb_cuda_source *out, gb_error *err) {
-  (void)f, (void)w, (void)a, (void)err;
+  gb_emission e;
   *out = (gb_cuda_source){.reach = reach};
-  return false;
+  if (gb_emission_open(&e, f, w, reach, a, err)) {
+    gb_emit_kernel(&e);
+    if (e.text.failed) gb_fail(err, GB_ENOMEM, "no memory for the text of a kernel");
+    else {
+      out->text = e.text.at;
+      out->threads = e.threads;
+      e.text.at = NULL;
+    }
+  }
+  gb_emission_close(&e);
+  return out->text != NULL;
 }
 
 void gb_cuda_source_free (gb_cuda_source *s) {

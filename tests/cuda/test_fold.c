@@ -7,12 +7,13 @@
 #include "support/random/fold_random.h"
 #endif
 #include "device/registry.h"
+#include "far_fold.h"
 #include "plan/tile/cut.h"
 #include "program/schedule.h"
 #include "support/cpu/products.h"
 
 static gb_device *home, *gpu;
-static int cuts, parts;
+static int cuts;
 
 /* -- values of functions whose library is the device's own */
 
@@ -58,110 +59,6 @@ static bool has_exact_bits (const gb_fold *f) {
   return true;
 }
 
-/* -- a program on the device */
-
-typedef struct far {
-  gb_kernel *kernel;
-  gb_block in[MOST], out[MOST], state;
-  const void *operand[MOST];
-  void *result[MOST];
-} far;
-
-static void must (gb_status st, const gb_error *err) {
-  if (st != GB_OK) fail_msg("%s", err->text);
-}
-
-static void *room (gb_block *b, size_t bytes) {
-  gb_error err;
-  assert_true(bytes != SIZE_MAX);
-  must(gb_ledger_alloc(&gpu->ledger, GB_MEM_WORKSPACE, bytes, "", "", b, &err), &err);
-  return b->data;
-}
-
-static size_t bytes_of_input (const fx *x, int s) { return x->in_n[s] * gb_dtype_size(x->operand[s].dtype); }
-static size_t bytes_of_output (const fx *x, int s) { return x->out_n[s] * gb_dtype_size(x->slot_dtype[s]); }
-
-/* Operands and blank results there. */
-static void send (far *f, fx *x) {
-  gb_error err;
-  memset(f, 0, sizeof *f);
-  must(gb_device_compile(gpu, &x->f, &f->kernel, &err), &err);
-  fx_blank(x, x->got);
-  for (int s = 0; s < x->f.noperands; s++) {
-    f->operand[s] = room(&f->in[s], bytes_of_input(x, s));
-    must(gb_memory_upload(&gpu->memory, f->in[s].data, x->in[s], bytes_of_input(x, s), &err), &err);
-  }
-  for (int s = 0; s < x->nslots; s++) {
-    f->result[s] = room(&f->out[s], bytes_of_output(x, s));
-    must(gb_memory_upload(&gpu->memory, f->out[s].data, x->got[s], bytes_of_output(x, s), &err), &err);
-  }
-}
-
-/* In scratch of the declared size, full of NaN. */
-static void launch (far *f, fx *x, const gb_fold *part, const gb_carry *carry) {
-  gb_block scratch = {0};
-  gb_error err;
-  const size_t bytes = gb_device_kernel_scratch(gpu, f->kernel, part);
-  const gb_fold_args args = {.part = part,
-                             .operand = f->operand,
-                             .out = f->result,
-                             .constant = x->constant,
-                             .carry = carry,
-                             .scratch = room(&scratch, bytes)};
-  must(gb_memory_fill(&gpu->memory, scratch.data, 0xff, bytes, &err), &err);
-  must(gb_device_launch(gpu, f->kernel, &args, &err), &err);
-  must(gb_device_wait(gpu, &err), &err);
-  gb_ledger_free(&gpu->ledger, &scratch);
-}
-
-/* The results into 'got'. */
-static void receive (far *f, fx *x) {
-  gb_error err;
-  for (int s = 0; s < x->nslots; s++)
-    must(gb_memory_download(&gpu->memory, x->got[s], f->out[s].data, bytes_of_output(x, s), &err), &err);
-  for (int s = 0; s < MOST; s++)
-    gb_ledger_free(&gpu->ledger, &f->in[s]), gb_ledger_free(&gpu->ledger, &f->out[s]);
-  gb_ledger_free(&gpu->ledger, &f->state);
-  gb_kernel_release(f->kernel);
-}
-
-static void run_on_gpu (fx *x) {
-  static far f;
-  send(&f, x);
-  launch(&f, x, &x->f, NULL);
-  receive(&f, x);
-}
-
-/* In parts of 'step' indices along the axis of the cut. */
-static void run_parts_on_gpu (fx *x, const gb_cut *c, size_t step) {
-  static far f;
-  gb_window_fold w = {0};
-  gb_lowered low = {0};
-  int slot[2 * MOST], dim[2 * MOST];
-  bool compact[2 * MOST] = {false};
-  for (int i = 0; i < 2 * MOST; i++) slot[i] = i;
-  memset(dim, 0, sizeof dim);
-  const gb_step whole = {
-      .is_fold = true, .fold = x->f, .nin = x->f.noperands, .nout = x->nslots, .in = slot, .out = slot};
-  const size_t extent = x->f.axis[c->axis].extent;
-  assert_true(gb_window_room(&w, &x->f));
-  send(&f, x);
-  for (size_t lo = 0, n; lo < extent; lo += n) {
-    n = extent - lo < step ? extent - lo : step;
-    gb_window_of_fold(&w, &low, &whole, c, (gb_window){lo, n, lo, n, extent}, compact, dim);
-    if (c->reduces && lo == 0) {
-      const size_t bytes = gb_device_kernel_state(gpu, f.kernel, &w.fold);
-      gb_error err;
-      must(gb_memory_fill(&gpu->memory, room(&f.state, bytes), 0xff, bytes, &err), &err);
-    }
-    const gb_carry carry = {f.state.data, lo == 0, lo + n == extent};
-    launch(&f, x, &w.fold, c->reduces ? &carry : NULL);
-    parts++;
-  }
-  gb_window_free(&w);
-  receive(&f, x);
-}
-
 static double tolerance (gb_dtype compute) { return compute == GB_F32 ? 4e-6 : 1e-12; }
 
 static bool is_right (fx *x, void **want, bool exact) {
@@ -176,23 +73,13 @@ static bool agrees_in_parts (fx *x, void **want, bool exact, uint64_t seed) {
     c.cut = x->f.axis[a].role != GB_AXIS_INNER && x->f.axis[a].extent > 1 && gb_cut_fold_unit(&x->f, &c, 0);
     if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
     const size_t units = (x->f.axis[a].extent + c.unit - 1) / c.unit, many = (units + 29) / 30;
-    run_parts_on_gpu(x, &c, c.unit * many * (1 + (seed + (uint64_t)a) % 7));
+    far_run_parts(gpu, x, &c, c.unit * many * (1 + (seed + (uint64_t)a) % 7));
     cuts++;
     if (is_right(x, want, exact)) continue;
     print_message("cut along axis %d at multiples of %zu\n", a, c.unit);
     return false;
   }
   return true;
-}
-
-/* Operands whose elements fill the mantissa of their type, so that each rounding shows. */
-static void make_rough (fx *x) {
-  for (int s = 0; s < x->f.noperands; s++) {
-    const gb_dtype t = x->operand[s].dtype;
-    for (size_t e = 0; e < x->in_n[s] && gb_dtype_is_float(t); e++)
-      gb_element_set(x->in[s], e, t,
-                     gb_element_get(x->in[s], e, t) * 0.70710678118654752 + 1e-3 * (double)(e % 7));
-  }
 }
 
 /* The program on the CPU, then on the device, whole and in parts. */
@@ -202,7 +89,7 @@ static bool agrees (fx *x, bool exact, uint64_t seed) {
   if (fx_run(x, home, 255, NULL) != GB_OK) return false;
   memcpy(want, x->got, sizeof want);
   memset(x->got, 0, sizeof x->got);
-  run_on_gpu(x);
+  far_run(gpu, x);
   const bool ok = is_right(x, want, exact) && agrees_in_parts(x, want, exact, seed);
   for (int s = 0; s < MOST; s++) free(want[s]);
   return ok;
@@ -234,7 +121,7 @@ static void random_programs_have_the_bits_of_avx2 (void **state) {
     const bool tame = program_of(&g, seed), bits = has_exact_bits(&g.x.f);
     const bool runs = gb_device_supports(gpu, &g.x.f, NULL, &lack);
     bool ok = !runs || (!bits && !tame) || agrees(&g.x, bits, seed);
-    if (runs && bits) make_rough(&g.x);
+    if (runs && bits) far_make_rough(&g.x);
     ok = ok && (!runs || !bits || agrees(&g.x, true, seed));
     if (!ok) print_message("seed %llu, %s\n", (unsigned long long)seed, bits ? "bits" : "close");
     if (!ok && number("GB_TEST_PRINT", 0)) fx_print(&g.x);
@@ -246,7 +133,7 @@ static void random_programs_have_the_bits_of_avx2 (void **state) {
   print_message("%llu programs, %llu of them bit for bit, %llu at home, %llu wrong\n",
                 (unsigned long long)count, (unsigned long long)exact, (unsigned long long)skipped,
                 (unsigned long long)wrong);
-  print_message("%d of them cut, into %d parts\n", cuts, parts);
+  print_message("%d of them cut, into %d parts\n", cuts, far_parts);
   assert_true(wrong == 0 && cuts > 0);
   assert_true(exact * 3 > count);
 }
@@ -260,7 +147,7 @@ static void symmetric_programs_have_the_bits_of_avx2 (void **state) {
     symmetric_program(&x, n);
     const bool bits = has_exact_bits(&x.f);
     bool ok = agrees(&x, bits, (uint64_t)n);
-    if (bits) make_rough(&x);
+    if (bits) far_make_rough(&x);
     ok = ok && (!bits || agrees(&x, true, (uint64_t)n));
     if (!ok) fx_print(&x);
     exact += bits;

@@ -1,0 +1,270 @@
+/* emission.c - decides how a walk becomes a kernel. */
+#include "cuda/emit/emission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_OPERANDS = sizeof ((gb_emission *)NULL)->stream / sizeof(gb_stream),
+  MOST_INS = 256,
+  MOST_CHAINS = 128,
+  BOTH = 3
+};
+
+/* Registers of chains and held elements that a thread of so many elements may have. */
+static const struct {
+  int batch, words;
+} budgets[] = {{8, 72}, {4, 140}, {2, 150}, {1, 72}};
+
+static bool fits_reach (const gb_cuda_walk *w) {
+  if (w->nins > MOST_INS || w->lists) return false;
+  for (int k = 0; k < w->nouts; k++)
+    if (w->out[k].how == GB_CUDA_LSE || w->out[k].how == GB_CUDA_SELECT) return false;
+  return true;
+}
+
+static int form_of (const gb_emission *e, int operand) {
+  const ptrdiff_t *stride = e->f->operand[operand].stride;
+  return (e->lane >= 0 && stride[e->lane] != 0 ? GB_CUDA_LANE : 0) |
+         (e->tile >= 0 && stride[e->tile] != 0 ? GB_CUDA_TILE : 0);
+}
+
+static void describe_stream (gb_emission *e, int operand) {
+  gb_stream *t = &e->stream[operand];
+  *t = (gb_stream){.form = form_of(e, operand), .n = 1, .unrolled = true};
+  for (int a = e->f->naxes - 1; a >= 0; a--) {
+    if (e->f->axis[a].role != GB_AXIS_INNER || e->f->operand[operand].stride[a] == 0) continue;
+    t->mul[a] = t->n;
+    t->n *= e->f->axis[a].extent > 4096 ? 4096 : (int)e->f->axis[a].extent;
+    if (e->f->axis[a].extent > GB_EMIT_UNROLLED) t->unrolled = false;
+    if (t->n > 4096) t->n = 4096;
+  }
+}
+
+static void of_output (const gb_emission *e, const gb_cuda_out *o, int operand[3]) {
+  const bool rows = e->reach == GB_CUDA_ROW;
+  switch (o->how) {
+    case GB_CUDA_CONTRACT: operand[0] = rows ? o->rows : o->lanes; break;
+    case GB_CUDA_DIFF: operand[0] = rows ? o->lanes : o->rows, operand[1] = rows ? o->rows : o->lanes; break;
+    case GB_CUDA_PRODUCT:
+      operand[0] = o->x;
+      operand[1] = o->kind == GB_OUT_DIFF || e->reach == GB_CUDA_ALL ? o->y : -1;
+      break;
+    default: break;
+  }
+}
+
+void gb_emission_operands (const gb_emission *e, int n, int operand[3]) {
+  const gb_ins *i = gb_emission_ins(e, n);
+  operand[0] = operand[1] = operand[2] = -1;
+  switch (i->kind) {
+    case GB_INS_LOAD:
+    case GB_INS_RAND: operand[0] = i->x; break;
+    case GB_INS_IOTA: operand[0] = i->axis < 0 ? i->x : -1; break;
+    case GB_INS_SQDIST: operand[2] = i->w; /* fallthrough */
+    case GB_INS_DOT: operand[0] = i->x, operand[1] = i->y; break;
+    case GB_INS_EMIT: of_output(e, &e->w->out[e->w->ins[n].x], operand); break;
+    default: break;
+  }
+}
+
+static bool reads_elements (const gb_ins *i) { return i->kind != GB_INS_IOTA && i->kind != GB_INS_RAND; }
+
+static void note_value (gb_emission *e, int v) {
+  if (v >= 0) e->wanted[v] = true;
+}
+
+/* What each instruction reads, at the level at which it runs. */
+static void scan (gb_emission *e) {
+  for (int l = 0; l < GB_CUDA_LEVELS; l++)
+    for (int n = e->w->code[l]; n < e->w->code[l] + e->w->ncode[l]; n++) {
+      const gb_ins *i = gb_emission_ins(e, n);
+      int operand[3];
+      gb_emission_operands(e, n, operand);
+      for (int k = 0; k < 3; k++) {
+        if (operand[k] < 0) continue;
+        gb_stream *t = &e->stream[operand[k]];
+        t->used = true;
+        if (l == GB_CUDA_FULL && reads_elements(i)) t->full = true;
+        else if (l != e->passing) t->outside = true;
+      }
+      if (e->w->ins[n].dst >= 0) e->level[i->dst] = (unsigned char)l;
+      if (l != GB_CUDA_FULL) continue;
+      note_value(e, i->a);
+      if (i->kind == GB_INS_MAP || i->kind == GB_INS_RADIAL) note_value(e, i->b), note_value(e, i->c);
+    }
+}
+
+/* -- registers */
+
+static int held_words (const gb_emission *e) {
+  int n = 0;
+  for (int k = 0; k < e->f->noperands; k++)
+    if (e->stream[k].kept && e->stream[k].form == e->held) n += e->stream[k].n;
+  for (int v = 0; v < e->f->nvalues; v++) n += e->wanted[v] && e->level[v] == e->held;
+  return n;
+}
+
+static int chain_words (const gb_emission *e) {
+  return e->reach == GB_CUDA_ALL ? e->chains : e->chains * e->batch;
+}
+
+static bool fits (const gb_emission *e, int batch, int words) {
+  const int chains = e->reach == GB_CUDA_ALL ? e->chains : e->chains * batch;
+  return (chains + held_words(e) * batch) * (e->size / 4) <= words;
+}
+
+/* As many elements as registers allow; a thread of a symmetric walk, or of one that sums both axes, has the lanes of one
+** block. The longest of what is held is left in memory until the rest fits. */
+static bool choose_batch (gb_emission *e) {
+  const int most = sizeof budgets / sizeof *budgets;
+  const bool four = e->reach == GB_CUDA_ALL || e->reach == GB_CUDA_KEEP;
+  for (;;) {
+    for (int k = 0; k < most; k++) {
+      if (four ? budgets[k].batch != 4 : e->f->symmetric && budgets[k].batch > 4) continue;
+      if (!fits(e, budgets[k].batch, budgets[k].words)) continue;
+      e->batch = budgets[k].batch;
+      e->threads = GB_CUDA_ROWS / e->batch;
+      return true;
+    }
+    gb_stream *longest = NULL;
+    for (int k = 0; k < e->f->noperands; k++)
+      if (e->stream[k].kept && e->stream[k].form == e->held &&
+          (longest == NULL || e->stream[k].n > longest->n))
+        longest = &e->stream[k];
+    if (longest == NULL) return false;
+    longest->kept = false;
+  }
+}
+
+/* -- the staged row */
+
+bool gb_emission_stages (const gb_emission *e) { return e->row > 0 && e->reach != GB_CUDA_KEEP; }
+
+bool gb_emission_staged (const gb_emission *e, int operand) {
+  const gb_stream *t = &e->stream[operand];
+  return gb_emission_stages(e) && !t->outside && (!t->full || (t->kept && t->form == e->passing));
+}
+
+static int aligned (int words, int to) { return (words + to - 1) / to * to; }
+
+/* Rows are read in words of 16 bytes; where 16 threads read 16 rows, their number in a row is odd: no two of them meet in
+** a bank. */
+static void lay_out_row (gb_emission *e) {
+  const int vector = 16 / e->size;
+  e->whole = true;
+  for (int k = 0; k < e->f->noperands; k++) {
+    gb_stream *t = &e->stream[k];
+    if (!t->kept || t->form != e->passing) continue;
+    t->place = e->row;
+    e->row += t->n;
+    e->whole &= t->unrolled;
+  }
+  for (int v = 0; v < e->f->nvalues; v++)
+    if (e->wanted[v] && e->level[v] == e->passing) e->place[v] = e->row++;
+  e->row = aligned(e->row, vector);
+  if (e->passing == GB_CUDA_LANE && e->row > 0 && e->row / vector % 2 == 0) e->row += vector;
+  const int words = chain_words(e) + held_words(e) * e->batch, most = e->batch == 1 ? 88 : 176;
+  if (e->row > GB_EMIT_ROW || (words + e->row) * (e->size / 4) > most) e->whole = false;
+  e->rows = GB_CANON;
+  while (e->rows > GB_LANES && e->rows * e->row * e->size > GB_EMIT_STAGE) e->rows /= 2;
+}
+
+/* As many rows at once as the instruction cache and the registers like. */
+static void choose_unroll (gb_emission *e) {
+  int cost = e->chains;
+  for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
+    const gb_ins *i = gb_emission_ins(e, n);
+    const bool front = i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT;
+    cost += front ? 2 * (int)e->f->axis[i->axis].extent : i->kind == GB_INS_RADIAL ? 8 : 1;
+  }
+  const int words = (chain_words(e) + held_words(e) * e->batch) * (e->size / 4), row = e->whole ? e->row * (e->size / 4) : 0;
+  e->unroll = 4;
+  while (e->unroll > 1 && (cost * e->batch * e->unroll > 900 || words + row * e->unroll > 200)) e->unroll /= 2;
+}
+
+/* Temporary values that each element in flight needs. */
+static int temporaries (const gb_emission *e) {
+  int most = 2;
+  for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
+    const gb_ins *i = gb_emission_ins(e, n);
+    if (i->kind == GB_INS_RADIAL && (i->profile != GB_RBF || e->size == 8)) most = 6;
+    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RAND) most = 6;
+  }
+  return most;
+}
+
+/* Left to itself, ptxas rather spills some registers than lets fewer warps be at work. A quarter of a multiprocessor has
+** registers for so many warps, whose number is all that counts. */
+static void choose_blocks (gb_emission *e) {
+  enum { REGISTERS = 16384 / 32 };
+  const int words = chain_words(e) + (held_words(e) + temporaries(e)) * e->batch + (e->whole ? e->row : 0);
+  const int totals = e->reach == GB_CUDA_ALL ? 8 + 2 * e->chains : 0;
+  int beside = (e->passing == GB_CUDA_LANE ? 44 : 36) + (e->size == 8 ? 12 : 0);
+  for (int k = 0; k < e->f->noperands; k++) /* addresses of what is read from memory */
+    if (e->stream[k].full && !e->stream[k].kept) beside += 6 + 2 * e->batch;
+  const int warps = REGISTERS / aligned(words * (e->size / 4) + beside + totals, 8);
+  e->blocks = 4 * (warps < 8 ? warps : 8) * 32 / e->threads;
+  if (e->blocks < 1) e->blocks = 1;
+}
+
+static void keep_streams (gb_emission *e) {
+  for (int k = 0; k < e->f->noperands; k++) {
+    gb_stream *t = &e->stream[k];
+    t->kept = t->full && t->form != BOTH && t->n <= 2 * GB_EMIT_ROW;
+    if (t->form != e->passing || e->reach == GB_CUDA_KEEP) t->kept &= t->unrolled && t->n <= GB_EMIT_ROW;
+  }
+}
+
+static bool count_chains (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    if (o->how == GB_CUDA_STORE || e->reach == GB_CUDA_KEEP) continue;
+    if (o->slots > MOST_CHAINS || o->cols > MOST_CHAINS) return false;
+    e->chains += o->slots * o->cols;
+    for (int a = 0; a < e->f->naxes; a++) /* chains are registers, so their numbers are constants */
+      if ((o->slotted >> a & 1) != 0 && e->f->axis[a].extent > GB_EMIT_UNROLLED) return false;
+  }
+  return e->chains <= MOST_CHAINS;
+}
+
+static bool take_memory (gb_emission *e, gb_error *err) {
+  const size_t n = (size_t)e->f->nvalues + 1;
+  e->memory = calloc(n, sizeof(int) + 2);
+  if (e->memory == NULL) {
+    gb_fail(err, GB_ENOMEM, "no memory for a program");
+    return false;
+  }
+  e->place = e->memory;
+  e->level = (unsigned char *)(e->place + n);
+  e->wanted = (bool *)(e->level + n);
+  return true;
+}
+
+bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
+                    gb_error *err) {
+  *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
+  if (f->compute == GB_I64 || f->noperands > MOST_OPERANDS || !fits_reach(w)) return false;
+  const bool columns = reach == GB_CUDA_COL || reach == GB_CUDA_MIRROR;
+  e->held = columns ? GB_CUDA_TILE : GB_CUDA_LANE;
+  e->passing = columns ? GB_CUDA_LANE : GB_CUDA_TILE;
+  e->size = f->compute == GB_F32 ? 4 : 8;
+  for (int k = 0; k < f->naxes; k++) {
+    if (f->axis[k].role == GB_AXIS_LANE) e->lane = k;
+    if (f->axis[k].role == GB_AXIS_TILE) e->tile = k;
+  }
+  if (!take_memory(e, err)) return false;
+  for (int k = 0; k < f->noperands; k++) describe_stream(e, k);
+  scan(e);
+  keep_streams(e);
+  if (!count_chains(e) || !choose_batch(e)) return false;
+  lay_out_row(e);
+  choose_unroll(e);
+  choose_blocks(e);
+  return true;
+}
+
+void gb_emission_close (gb_emission *e) {
+  free(e->memory);
+  free(e->text.at);
+}

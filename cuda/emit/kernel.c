@@ -1,0 +1,338 @@
+/* kernel.c - the kernels: units of work, the sides of a pair, the loop over what passes, and where chains go. */
+#include <stdio.h>
+
+#include "cuda/emit/lines.h"
+
+/* -- what all kernels begin with */
+
+static void begin_kernel (gb_emission *e) {
+  const bool wide = e->f->compute == GB_F64;
+  gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
+  gb_text_line(&e->text, "#include \"cuda/emit/profile.cuh\"");
+  gb_text_line(&e->text, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s (GB_PARAMETER gb_cuda_program p) {",
+               e->threads, e->blocks, GB_CUDA_EMIT_NAME);
+  gb_text_line(&e->text, "typedef %s T;", wide ? "double" : "float");
+  gb_text_line(&e->text, "typedef %s A;", wide ? "gb_double" : "gb_exact_float");
+  if (gb_emission_stages(e))
+    gb_text_line(&e->text, "__shared__ __align__(16) T stage[%d];", e->row * e->rows);
+  gb_text_line(&e->text, "const int64_t nlane = (int64_t)p.nlane, ntile = (int64_t)p.ntile;");
+  gb_text_line(&e->text, "const size_t count = p.units * p.each;");
+  for (int a = 0; a < e->f->naxes; a++)
+    if (e->f->axis[a].role == GB_AXIS_INNER) gb_text_line(&e->text, "const int i%d = 0;", a);
+}
+
+/* OUTER indices of a unit, and what does not depend on LANE or TILE. */
+static void begin_unit (gb_emission *e) {
+  gb_text_line(&e->text, "size_t rest = unit / p.per;");
+  for (int a = e->f->naxes - 1; a >= 0; a--) {
+    if (e->f->axis[a].role != GB_AXIS_OUTER) continue;
+    if (e->w->reduced >> a & 1) gb_text_line(&e->text, "const size_t i%d = p.index[%d];", a, a);
+    else gb_text_line(&e->text, "const size_t i%d = rest %% p.extent[%d];", a, a);
+    if (!(e->w->reduced >> a & 1)) gb_text_line(&e->text, "rest /= p.extent[%d];", a);
+  }
+  gb_emit_operands(e, false);
+  gb_emit_output_pointers(e);
+  gb_emit_arrays(e, GB_CUDA_ONCE);
+  gb_emit_streams(e, GB_CUDA_ONCE);
+  gb_emit_level(e, GB_CUDA_ONCE);
+  gb_emit_profiles(e);
+}
+
+static void begin_batch (gb_emission *e) {
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int q = 0; q < %d; q++) {", e->batch);
+}
+
+/* Lanes that may be past the edge: those are computed as the last one is, and ok[q] is false. */
+static void hold_lane (gb_emission *e, const char *lane) {
+  gb_text_line(&e->text, "int64_t held[%d];", e->batch);
+  gb_text_line(&e->text, "bool ok[%d];", e->batch);
+  begin_batch(e);
+  gb_text_line(&e->text, "ok[q] = %s < nlane;", lane);
+  gb_text_line(&e->text, "held[q] = ok[q] ? %s : nlane - 1;", lane);
+  gb_text_line(&e->text, "}");
+}
+
+/* The held side, from 'held[q]'. */
+static void hold (gb_emission *e) {
+  gb_emit_arrays(e, e->held);
+  for (int v = 0; v < e->f->nvalues; v++)
+    if (e->wanted[v] && e->level[v] == e->held) gb_text_line(&e->text, "T w%d[%d];", v, e->batch);
+  begin_batch(e);
+  gb_emit_streams(e, e->held);
+  gb_emit_level(e, e->held);
+  for (int v = 0; v < e->f->nvalues; v++)
+    if (e->wanted[v] && e->level[v] == e->held) gb_text_line(&e->text, "w%d[q] = v%d;", v, v);
+  gb_text_line(&e->text, "}");
+}
+
+static void declare_chains (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    const int n = o->slots * o->cols > 0 ? o->slots * o->cols : 1;
+    if (o->how == GB_CUDA_STORE) continue;
+    if (e->reach == GB_CUDA_ALL) gb_text_line(&e->text, "T c%d[%d];", k, n);
+    else gb_text_line(&e->text, "T c%d[%d][%d];", k, n, e->batch);
+  }
+}
+
+/* -- what passes: indices [from, to), a piece at a time. All threads of a block go through the same pieces. */
+
+static void stage (gb_emission *e) {
+  gb_text_line(&e->text, "__syncthreads();");
+  gb_text_line(&e->text, "{"); /* what is read here is not kept in registers */
+  gb_emit_operands(e, true);
+  gb_text_line(&e->text, "#pragma unroll 1");
+  gb_text_line(&e->text, "for (int s = (int)threadIdx.x; s < n; s += %d) {", e->threads);
+  gb_text_line(&e->text, "const int64_t pass = piece + s;");
+  gb_text_line(&e->text, "T *const to = stage + s * %d;", e->row);
+  gb_emit_streams(e, e->passing);
+  gb_emit_level(e, e->passing);
+  for (int v = 0; v < e->f->nvalues; v++)
+    if (e->wanted[v] && e->level[v] == e->passing) gb_text_line(&e->text, "to[%d] = v%d;", e->place[v], v);
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "__syncthreads();");
+}
+
+static void begin_pieces (gb_emission *e) {
+  gb_text_line(&e->text, "for (int64_t piece = from; piece < to; piece += %d) {", e->rows);
+  gb_text_line(&e->text, "const int n = to - piece < %d ? (int)(to - piece) : %d;", e->rows, e->rows);
+  if (gb_emission_stages(e)) stage(e);
+}
+
+/* Row s of the piece, where the thread reads it. */
+static void read_row (gb_emission *e) {
+  static const char *const part[] = {"x", "y", "z", "w"};
+  const int vector = 16 / e->size;
+  const char *type = e->size == 4 ? "float4" : "double2";
+  gb_text_line(&e->text, "const int64_t pass = piece + s;");
+  if (!gb_emission_stages(e)) return;
+  if (!e->whole) {
+    gb_text_line(&e->text, "const T *const r = stage + s * %d;", e->row);
+    return;
+  }
+  gb_text_line(&e->text, "T r[%d];", e->row);
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->row / vector);
+  gb_text_line(&e->text, "const %s four = ((const %s *)stage)[s * %d + i];", type, type, e->row / vector);
+  for (int k = 0; k < vector; k++)
+    gb_text_line(&e->text, "r[%d * i + %d] = four.%s;", vector, k, part[k]);
+  gb_text_line(&e->text, "}");
+}
+
+/* Rows [first, end) of the piece, 'step' apart. */
+static void run_piece (gb_emission *e, const char *first, const char *end, int step) {
+  gb_text_line(&e->text, "#pragma unroll %d", e->unroll);
+  gb_text_line(&e->text, "for (int s = %s; s < %s; s += %d) {", first, end, step);
+  read_row(e);
+  begin_batch(e);
+  gb_emit_level(e, GB_CUDA_FULL);
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
+}
+
+/* -- chains to their places */
+
+static void begin_chain_words (gb_emission *e, int k, const char *part) {
+  const gb_cuda_out *o = &e->w->out[k];
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots * o->cols);
+  gb_text_line(&e->text, "gb_cuda_word *const words = p.chains + (%s * %zu + %zu + i) * count + element;", part,
+               e->w->words, o->first);
+}
+
+static void write_rows (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    begin_chain_words(e, k, "(p.mirrors + chunk)");
+    begin_batch(e);
+    gb_text_line(&e->text, "words[16 * q] = gb_as_word(c%d[i][q]);", k);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+}
+
+static void write_columns (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    begin_chain_words(e, k, "super");
+    begin_batch(e);
+    gb_text_line(&e->text, "const T sum = gb_tree<A>(%d, c%d[i][q]);", gb_emit_monoid(&e->w->out[k]), k);
+    gb_text_line(&e->text, "if (gb_virtual_lane() == 0) words[q] = gb_as_word(sum);");
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+}
+
+/* -- ROW: a unit of 512 rows, a chunk of columns */
+
+static void emit_rows (gb_emission *e) {
+  gb_text_line(&e->text, "const size_t chunks = p.parts - p.mirrors;");
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * chunks; work += gridDim.x) {");
+  gb_text_line(&e->text, "const size_t unit = p.unit + work / chunks, chunk = work %% chunks;");
+  begin_unit(e);
+  gb_text_line(&e->text, "const int own = gb_half() * %d + gb_virtual_lane();", 16 * e->batch);
+  gb_text_line(&e->text, "const int64_t rows = (int64_t)(unit %% p.per) * %d;", GB_CUDA_ROWS);
+  gb_text_line(&e->text, "const size_t element = (unit - p.unit) * %d + own;", GB_CUDA_ROWS);
+  gb_text_line(&e->text, "int64_t held[%d];", e->batch);
+  begin_batch(e);
+  gb_text_line(&e->text, "held[q] = rows + own + 16 * q < nlane ? rows + own + 16 * q : nlane - 1;");
+  gb_text_line(&e->text, "}");
+  hold(e);
+  declare_chains(e);
+  gb_emit_begin_chains(e);
+  gb_text_line(&e->text, "const int64_t from = (int64_t)chunk * %d;", GB_CANON);
+  gb_text_line(&e->text, "const int64_t to = from + %d < ntile ? from + %d : ntile;", GB_CANON, GB_CANON);
+  if (e->f->symmetric) gb_text_line(&e->text, "const int64_t block = (rows + own) / %d * %d;", GB_TI, GB_TI);
+  begin_pieces(e);
+  if (e->f->symmetric)
+    gb_text_line(&e->text, "const int first = block <= piece ? 0 : block - piece < n ? (int)(block - piece) : n;");
+  run_piece(e, e->f->symmetric ? "first" : "0", "n", 1);
+  gb_text_line(&e->text, "}");
+  write_rows(e);
+  gb_text_line(&e->text, "}");
+}
+
+/* -- COL and MIRROR: 32 columns, a super-tile of lanes, of which each of 16 threads takes every 16th */
+
+static void emit_columns (gb_emission *e) {
+  const bool mirror = e->reach == GB_CUDA_MIRROR;
+  const int groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1;
+  gb_text_line(&e->text, "const size_t supers = %s;", mirror ? "p.mirrors" : "p.parts");
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * %d * supers; work += gridDim.x) {", groups);
+  gb_text_line(&e->text, "const size_t super = work %% supers, group = work / supers, unit = p.unit + group / %d;",
+               groups);
+  begin_unit(e);
+  gb_text_line(&e->text, "const int own = (int)(group %% %d) * %d + gb_half() * %d;", groups, GB_CUDA_COLUMNS,
+               e->batch);
+  gb_text_line(&e->text, "const int64_t column = (int64_t)(unit %% p.per * p.each) + own;");
+  gb_text_line(&e->text, "const size_t element = (unit - p.unit) * p.each + own;");
+  gb_text_line(&e->text, "int64_t held[%d];", e->batch);
+  begin_batch(e);
+  gb_text_line(&e->text, "held[q] = column + q < ntile ? column + q : ntile - 1;");
+  gb_text_line(&e->text, "}");
+  hold(e);
+  declare_chains(e);
+  gb_emit_begin_chains(e);
+  gb_text_line(&e->text, "const int64_t from = (int64_t)super * %d;", GB_SUPER);
+  gb_text_line(&e->text, "int64_t to = from + %d < nlane ? from + %d : nlane;", GB_SUPER, GB_SUPER);
+  if (mirror)
+    gb_text_line(&e->text, "to = to < column / %d * %d ? to : column / %d * %d;", GB_TI, GB_TI, GB_TI, GB_TI);
+  begin_pieces(e);
+  run_piece(e, "gb_virtual_lane()", "n", GB_LANES);
+  gb_text_line(&e->text, "}");
+  write_columns(e);
+  gb_text_line(&e->text, "}");
+}
+
+/* -- ALL: a half-warp has a block of 64 lanes, and totals of its tiles of 16 columns */
+
+static void declare_totals (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    const int n = o->slots > 0 ? o->slots : 1;
+    gb_text_line(&e->text, "gb_cuda_word sum%d[%d];", k, n);
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) sum%d[i] = gb_as_word(A::identity(%d));", o->slots, k,
+                 gb_emit_monoid(o));
+  }
+}
+
+static void absorb_tile (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    const int monoid = gb_emit_monoid(o);
+    if (e->second && o->how != GB_CUDA_PRODUCT) continue;
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots);
+    gb_text_line(&e->text, "const gb_cuda_word sum = gb_as_word(gb_tree<A>(%d, c%d[i]));", monoid, k);
+    gb_text_line(&e->text, "gb_absorb_number(%d, sum%d[i], sum, (T)0);", monoid, k);
+    if (e->f->symmetric && o->how == GB_CUDA_CHAIN)
+      gb_text_line(&e->text, "if (mirrored) gb_absorb_number(%d, sum%d[i], sum, (T)0);", monoid, k);
+    gb_text_line(&e->text, "}");
+  }
+}
+
+static void run_tile (gb_emission *e) {
+  const char *end = "end";
+  gb_emit_begin_chains(e);
+  run_piece(e, "tile", end, 1);
+  absorb_tile(e);
+}
+
+static void run_tiles (gb_emission *e) {
+  bool products = false;
+  for (int k = 0; k < e->w->nouts; k++) products |= e->w->out[k].how == GB_CUDA_PRODUCT;
+  gb_text_line(&e->text, "for (int tile = 0; tile < n; tile += %d) {", GB_TJ);
+  gb_text_line(&e->text, "const int end = tile + %d < n ? tile + %d : n;", GB_TJ, GB_TJ);
+  if (e->f->symmetric) {
+    gb_text_line(&e->text, "if (piece + tile < lanes) continue;");
+    gb_text_line(&e->text, "const bool mirrored = piece + tile >= lanes + %d;", GB_TI);
+  }
+  run_tile(e);
+  if (e->f->symmetric && products) {
+    e->second = true;
+    gb_text_line(&e->text, "if (mirrored) {");
+    run_tile(e);
+    gb_text_line(&e->text, "}");
+    e->second = false;
+  }
+  gb_text_line(&e->text, "}");
+}
+
+static void emit_all (gb_emission *e) {
+  gb_text_line(&e->text, "const size_t groups = (p.parts + %d) / %d;", GB_CUDA_HALVES - 1, GB_CUDA_HALVES);
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * groups; work += gridDim.x) {");
+  gb_text_line(&e->text, "const size_t unit = p.unit + work / groups, element = work / groups;");
+  gb_text_line(&e->text, "const size_t part = work %% groups * %d + gb_half();", GB_CUDA_HALVES);
+  begin_unit(e);
+  gb_text_line(&e->text, "const int64_t lanes = (int64_t)part * %d;", GB_TI);
+  hold_lane(e, "lanes + gb_virtual_lane() + 16 * q");
+  gb_text_line(&e->text, "const int64_t first = (int64_t)(work %% groups) * %d;", GB_CUDA_HALVES * GB_TI);
+  gb_text_line(&e->text, "const int64_t from = %s, to = ntile;", e->f->symmetric ? "first" : "0");
+  hold(e);
+  declare_chains(e);
+  declare_totals(e);
+  begin_pieces(e);
+  run_tiles(e);
+  gb_text_line(&e->text, "}");
+  for (int k = 0; k < e->w->nouts; k++) {
+    begin_chain_words(e, k, "part");
+    gb_text_line(&e->text, "if (part < p.parts && gb_virtual_lane() == 0) *words = sum%d[i];", k);
+    gb_text_line(&e->text, "}");
+  }
+  gb_text_line(&e->text, "}");
+}
+
+/* -- KEEP: elements that are stored, or enter totals of their own. A unit is 512 lanes of one TILE index. */
+
+static void emit_elements (gb_emission *e) {
+  gb_text_line(&e->text, "const size_t wide = (p.nlane + %d) / %d;", GB_CUDA_ROWS - 1, GB_CUDA_ROWS);
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units; work += gridDim.x) {");
+  gb_text_line(&e->text, "const size_t unit = p.unit + work, of = unit %% p.per;");
+  begin_unit(e);
+  gb_text_line(&e->text, "const int own = gb_half() * %d + gb_virtual_lane();", GB_TI);
+  gb_text_line(&e->text, "const int64_t pass = (int64_t)(of / wide), rows = (int64_t)(of %% wide) * %d + own;",
+               GB_CUDA_ROWS);
+  gb_text_line(&e->text, "const size_t element = unit * p.each + own - p.totals_first;");
+  gb_text_line(&e->text, "(void)element, (void)count;");
+  hold_lane(e, "rows + 16 * q");
+  gb_emit_arrays(e, GB_CUDA_TILE);
+  gb_emit_streams(e, GB_CUDA_TILE);
+  gb_emit_level(e, GB_CUDA_TILE);
+  hold(e);
+  begin_batch(e);
+  gb_emit_level(e, GB_CUDA_FULL);
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
+}
+
+void gb_emit_kernel (gb_emission *e) {
+  begin_kernel(e);
+  switch (e->reach) {
+    case GB_CUDA_ROW: emit_rows(e); break;
+    case GB_CUDA_COL:
+    case GB_CUDA_MIRROR: emit_columns(e); break;
+    case GB_CUDA_ALL: emit_all(e); break;
+    default: emit_elements(e);
+  }
+  gb_text_line(&e->text, "}");
+}

@@ -1,0 +1,88 @@
+/* generated_programs.c - programs of kernels. */
+#include "generated_programs.h"
+
+#include "support/cpu/products.h"
+
+typedef enum shape { ROWS, COLUMNS, BOTH, MATRIX, SLOPES, SYMMETRIC } shape;
+
+static const struct {
+  shape shape;
+  gb_profile profile;
+  int d, R;
+  gb_dtype compute, stored;
+} list[] = {
+    {ROWS, GB_RBF, 1, 1, GB_F32, GB_F32},      {ROWS, GB_M32, 2, 16, GB_F32, GB_F32},
+    {ROWS, GB_RBF, 3, 1, GB_F32, GB_F32},      {ROWS, GB_M12, 4, 3, GB_F32, GB_F16},
+    {ROWS, GB_M52, 5, 1, GB_F32, GB_BF16},     {ROWS, GB_RQ, 6, 3, GB_F32, GB_F32},
+    {ROWS, GB_RBF, 7, 16, GB_F32, GB_F32},     {ROWS, GB_RBF, 8, 1, GB_F32, GB_F32},
+    {ROWS, GB_M32, 8, 16, GB_F32, GB_F32},     {ROWS, GB_RBF, 32, 1, GB_F32, GB_F32},
+    {ROWS, GB_M52, 32, 16, GB_F32, GB_F32},    {ROWS, GB_RBF, 40, 3, GB_F32, GB_F32},
+    {ROWS, GB_RBF, 3, 1, GB_F64, GB_F64},      {ROWS, GB_RQ, 8, 3, GB_F64, GB_F32},
+    {COLUMNS, GB_RBF, 3, 1, GB_F32, GB_F32},   {COLUMNS, GB_M32, 8, 16, GB_F32, GB_F32},
+    {COLUMNS, GB_M12, 5, 3, GB_F64, GB_F64},   {COLUMNS, GB_RBF, 32, 1, GB_F32, GB_BF16},
+    {BOTH, GB_RBF, 3, 1, GB_F32, GB_F32},      {BOTH, GB_RQ, 2, 3, GB_F64, GB_F64},
+    {MATRIX, GB_RBF, 3, 1, GB_F32, GB_F32},    {MATRIX, GB_M52, 8, 1, GB_F32, GB_F16},
+    {SLOPES, GB_M52, 3, 1, GB_F32, GB_F32},    {SLOPES, GB_RBF, 8, 1, GB_F64, GB_F64},
+    {SLOPES, GB_RQ, 2, 1, GB_F32, GB_F32},     {SYMMETRIC, GB_RBF, 3, 1, GB_F32, GB_F32},
+    {SYMMETRIC, GB_M32, 8, 3, GB_F32, GB_F32}, {SYMMETRIC, GB_M12, 1, 16, GB_F64, GB_F64},
+};
+enum { COUNT = sizeof list / sizeof *list };
+
+static const size_t sizes[][2] = {{65, 257}, {257, 65}, {0, 63}, {64, 0}, {1, 1}, {511, 256}, {513, 255}, {512, 513}};
+const int nkernel_sizes = sizeof sizes / sizeof *sizes;
+
+/* Derivatives by points and by the scale: of both sides at once. */
+static void add_slopes (fx *x, const product *q, gb_profile p) {
+  const int alpha = p == GB_RQ ? fx_bind(x, 1.5) : -1;
+  const int s = fx_along(x, GB_INS_SQDIST, q->xl, q->xt, -1, q->feature);
+  const int slope = fx_radial(x, p, 1, 0, s, fx_bind(x, 0.7), alpha);
+  gb_out *o = fx_emit(x, slope, GB_OUT_DIFF, GB_SUM, fx_bit(q->tile), 0, x->f.compute, q->feature, true);
+  o->x = q->xl, o->y = q->xt;
+  o = fx_emit(x, slope, GB_OUT_DIFF, GB_SUM, fx_bit(q->lane), 0, x->f.compute, q->feature, true);
+  o->x = q->xt, o->y = q->xl;
+  const int curve = fx_radial(x, p, 2, 0, s, fx_bind(x, 0.6), alpha);
+  fx_emit(x, fx_map(x, GB_OP_MUL, curve, s, -1), GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), 0, x->f.compute, -1, true);
+  if (alpha < 0) return;
+  const int by_alpha = fx_radial(x, p, 0, 1, s, fx_bind(x, 0.7), alpha);
+  fx_emit(x, by_alpha, GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), 0, x->f.compute, -1, true);
+}
+
+static void add_columns (fx *x, const product *q, bool one) {
+  gb_out *o = fx_emit(x, q->k, GB_OUT_CONTRACT, GB_SUM, fx_bit(q->lane), 0, x->f.compute, one ? -1 : q->column, true);
+  o->x = fx_operand(x, x->f.compute, fx_bit(q->lane) | (one ? 0 : fx_bit(q->column)), true);
+}
+
+static void add_outputs (fx *x, shape s, gb_profile p, const product *q, bool one) {
+  const gb_axes lane = fx_bit(q->lane), tile = fx_bit(q->tile);
+  gb_out *o;
+  switch (s) {
+    case ROWS: product_contraction(x, q, q->k, one, tile); break;
+    case COLUMNS: add_columns(x, q, one); break;
+    case BOTH:
+      product_contraction(x, q, q->k, true, tile | lane);
+      fx_emit(x, q->k, GB_OUT_REDUCE, GB_MAXIMUM, tile | lane, 0, x->f.compute, -1, true);
+      break;
+    case MATRIX: fx_emit(x, q->k, GB_OUT_STORE, GB_SUM, 0, 0, GB_BF16, -1, true); break;
+    case SLOPES: add_slopes(x, q, p); break;
+    default:
+      product_contraction(x, q, q->k, one, tile);
+      product_contraction(x, q, q->k, true, tile | lane);
+      fx_emit(x, q->k, GB_OUT_REDUCE, GB_SUM, tile | lane, 0, x->f.compute, -1, true);
+      o = fx_emit(x, q->k, GB_OUT_DIFF, GB_SUM, tile, 0, x->f.compute, q->feature, true);
+      o->x = q->xl, o->y = q->xt;
+  }
+}
+
+fx *kernel_program (int number, int size) {
+  if (number >= COUNT) return NULL;
+  const bool symmetric = list[number].shape == SYMMETRIC, one = list[number].R == 1;
+  const size_t n = sizes[size][0], m = symmetric ? n : sizes[size][1];
+  fx *x = calloc(1, sizeof *x);
+  assert_non_null(x);
+  fx_init(x, list[number].compute, (uint64_t)(1 + number));
+  x->f.symmetric = symmetric;
+  const product q = product_of(x, list[number].profile, n, m, (size_t)list[number].d, (size_t)list[number].R,
+                               list[number].stored, symmetric);
+  add_outputs(x, list[number].shape, list[number].profile, &q, one);
+  return x;
+}

@@ -1,0 +1,16 @@
+/* generated_programs.h - the programs of test_generated.c. */
+#ifndef GENERATED_PROGRAMS_H
+#define GENERATED_PROGRAMS_H
+
+#include "support/cpu/fold_fixture.h"
+
+/* Of the two random generators; to be freed with fx_free and then free. NULL: too long for the test. */
+fx *random_fold (uint64_t seed);
+fx *random_chain (uint64_t seed);
+
+/* Kernels of points: profiles, dimensions, columns, types, all reaches, gradients, symmetric ones. NULL: no such number.
+** 'size' numbers extents, which the text of a kernel does not say. */
+fx *kernel_program (int number, int size);
+extern const int nkernel_sizes;
+
+#endif

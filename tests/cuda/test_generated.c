@@ -1,0 +1,344 @@
+/* test_generated.c - generated kernels: what cuda/emit prints, compiled by the emulated NVRTC (the real one judges it where
+** it is) and run in place of the interpreter's passes, has the interpreter's bits; whole and in parts, in several orders of
+** threads, at all edges. Texts are compiled many at a time. A pass finds its kernel because the linker wraps gb_cuda_start. */
+#include <cuda.h>
+#include <nvrtc.h>
+#include <pthread.h>
+
+#include "cuda/emit/emit.h"
+#include "cuda/fold/kernels.h"
+#include "far_fold.h"
+#include "generated_programs.h"
+#include "gpu_fixture.h"
+#include "plan/tile/cut.h"
+#include "program/schedule.h"
+
+enum {
+  RANDOM_FOLDS = 34,
+  RANDOM_CHAINS = 90,
+  MOST_PROGRAMS = 512,
+  MOST_KERNELS = 512,
+  MOST_WALKS = 24, /* kernels of a program */
+  AT_ONCE = 12     /* texts of a compilation */
+};
+
+typedef struct kernel {
+  gb_cuda_source source;
+  CUfunction function;
+} kernel;
+
+/* A walk of a program, and the kernel that makes its chains. */
+typedef struct carried {
+  int reach, kernel;
+  unsigned reduced;
+  bool lists;
+} carried;
+
+typedef struct program {
+  fx *x;
+  char name[64];
+  int nwalks;
+  carried walk[MOST_WALKS];
+} program;
+
+static gb_device *gpu;
+static program programs[MOST_PROGRAMS];
+static kernel kernels[MOST_KERNELS];
+static int nprograms, nkernels, refused, emitted;
+static const program *running; /* by generated kernels; NULL: by the interpreter */
+static long launches;
+
+/* -- the pass of a walk, where a kernel replaces it */
+
+void __real_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
+                           const gb_cuda_program *p);
+void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
+                           const gb_cuda_program *p);
+
+static const kernel *kernel_of (const gb_cuda_program *p) {
+  for (int w = 0; running != NULL && w < running->nwalks; w++) {
+    const carried *c = &running->walk[w];
+    if (c->reach == p->reach && c->reduced == p->reduced && c->lists == p->lists) return &kernels[c->kernel];
+  }
+  return NULL;
+}
+
+void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
+                           const gb_cuda_program *p) {
+  const kernel *k = pass <= GB_CUDA_ELEMENTS_PASS ? kernel_of(p) : NULL;
+  if (k == NULL) {
+    __real_gb_cuda_start(type, pass, blocks, shared, stream, p);
+    return;
+  }
+  gb_cuda_program own = *p;
+  void *arguments[] = {&own};
+  const size_t work = gb_cuda_source_work(&k->source, p);
+  const unsigned grid = work < 5 ? (unsigned)work : 5; /* blocks have several units */
+  assert_true(work > 0);
+  assert_int_equal(cuLaunchKernel(k->function, grid, 1, 1, (unsigned)k->source.threads, 1, 1,
+                                  (unsigned)k->source.shared, (CUstream)stream, arguments, NULL),
+                   CUDA_SUCCESS);
+  launches++;
+}
+
+/* -- texts, and their compilation */
+
+static int kernel_of_text (gb_cuda_source *s) {
+  for (int k = 0; k < nkernels; k++)
+    if (strcmp(kernels[k].source.text, s->text) == 0) {
+      gb_cuda_source_free(s);
+      return k;
+    }
+  assert_true(nkernels < MOST_KERNELS);
+  kernels[nkernels].source = *s;
+  return nkernels++;
+}
+
+static void add_walk (program *p, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a) {
+  gb_cuda_source s;
+  gb_error err = {.text = ""};
+  if (!gb_cuda_emit(&p->x->f, w, reach, a, &s, &err)) {
+    assert_string_equal(err.text, "");
+    refused++;
+    return;
+  }
+  emitted++;
+  assert_true(p->nwalks < MOST_WALKS);
+  p->walk[p->nwalks++] =
+      (carried){.reach = reach, .kernel = kernel_of_text(&s), .reduced = w->reduced, .lists = w->lists};
+}
+
+/* False: none of its walks is generated, or the device lacks a function. */
+static bool add_program (fx *x, const char *name, gb_cuda_arithmetic a) {
+  gb_cuda_walk *walks;
+  gb_error err;
+  gb_lack lack;
+  int n;
+  program *p = &programs[nprograms];
+  assert_true(nprograms < MOST_PROGRAMS);
+  *p = (program){.x = x};
+  snprintf(p->name, sizeof p->name, "%s", name);
+  if (!gb_device_supports(gpu, &x->f, NULL, &lack)) return false;
+  assert_int_equal(gb_cuda_encode(&x->f, &walks, &n, &err), GB_OK);
+  for (int w = 0; w < n; w++) {
+    add_walk(p, &walks[w], walks[w].reach, a);
+    if (x->f.symmetric && walks[w].reach == GB_CUDA_ROW) add_walk(p, &walks[w], GB_CUDA_MIRROR, a);
+  }
+  gb_cuda_walks_free(walks, n);
+  nprograms += p->nwalks > 0;
+  return p->nwalks > 0;
+}
+
+/* Appends a text with its kernel named by its number. */
+static void append (char **all, size_t *used, const char *text, int number) {
+  const char *name = strstr(text, GB_CUDA_EMIT_NAME);
+  const size_t head = (size_t)(name - text) + strlen(GB_CUDA_EMIT_NAME), room = strlen(text) + 32;
+  *all = realloc(*all, *used + room);
+  assert_non_null(*all);
+  *used += (size_t)snprintf(*all + *used, room, "%.*s_%d%s", (int)head, text, number, text + head);
+}
+
+typedef struct job {
+  int from, to; /* kernels */
+  char *image;
+  char log[2000];
+} job;
+
+static void *compile (void *at) {
+  job *j = at;
+  nvrtcProgram p;
+  const char *names[64], *texts[64], *options[16] = {"-arch=sm_90"};
+  char *all = NULL;
+  size_t used = 0, bytes;
+  for (int h = 0; h < gb_cuda_nheaders; h++)
+    names[h] = gb_cuda_headers[h].name, texts[h] = gb_cuda_headers[h].text;
+  for (int o = 0; o < gb_cuda_noptions; o++) options[1 + o] = gb_cuda_options[o];
+  for (int k = j->from; k < j->to; k++) append(&all, &used, kernels[k].source.text, k);
+  if (nvrtcCreateProgram(&p, all, "generated.cu", gb_cuda_nheaders, texts, names) != NVRTC_SUCCESS) return NULL;
+  if (nvrtcCompileProgram(p, 1 + gb_cuda_noptions, options) == NVRTC_SUCCESS && nvrtcGetCUBINSize(p, &bytes) == 0) {
+    j->image = malloc(bytes);
+    nvrtcGetCUBIN(p, j->image);
+  } else if (nvrtcGetProgramLogSize(p, &bytes) == NVRTC_SUCCESS) {
+    char *log = malloc(bytes);
+    nvrtcGetProgramLog(p, log);
+    const char *error = strstr(log, "error");
+    if (strstr(log, "are spilled") != NULL) error = strstr(log, "are spilled") - 10;
+    snprintf(j->log, sizeof j->log, "%s", error != NULL ? error : log);
+    free(log);
+  }
+  nvrtcDestroyProgram(&p);
+  free(all);
+  return NULL;
+}
+
+/* Into a folder, to be looked at. */
+static void write_texts (int from, int to) {
+  const char *folder = getenv("GB_TEST_TEXTS");
+  for (int k = from; folder != NULL && k < to; k++) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%d.cu", folder, k);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(kernels[k].source.text, f);
+    fclose(f);
+  }
+}
+
+/* Kernels [from, to), in two threads. */
+static void compile_kernels (int from, int to) {
+  write_texts(from, to);
+  job jobs[MOST_KERNELS / AT_ONCE + 1];
+  int n = 0;
+  for (int k = from; k < to; k += AT_ONCE, n++)
+    jobs[n] = (job){.from = k, .to = k + AT_ONCE < to ? k + AT_ONCE : to};
+  for (int i = 0; i < n; i += 2) {
+    pthread_t other;
+    if (i + 1 < n) assert_int_equal(pthread_create(&other, NULL, compile, &jobs[i + 1]), 0);
+    compile(&jobs[i]);
+    if (i + 1 < n) pthread_join(other, NULL);
+  }
+  for (int i = 0; i < n; i++) {
+    CUmodule m;
+    if (jobs[i].image == NULL) fail_msg("kernels %d to %d: %s", jobs[i].from, jobs[i].to, jobs[i].log);
+    assert_int_equal(cuModuleLoadData(&m, jobs[i].image), CUDA_SUCCESS);
+    for (int k = jobs[i].from; k < jobs[i].to; k++) {
+      char name[64];
+      snprintf(name, sizeof name, "%s_%d", GB_CUDA_EMIT_NAME, k);
+      assert_int_equal(cuModuleGetFunction(&kernels[k].function, m, name), CUDA_SUCCESS);
+    }
+    free(jobs[i].image);
+  }
+}
+
+/* -- runs */
+
+static bool is_empty (const gb_fold *f) {
+  for (int a = 0; a < f->naxes; a++)
+    if (f->axis[a].extent == 0) return true;
+  return false;
+}
+
+/* The program by its generated kernels, whole or in parts, has the interpreter's bits. */
+static bool is_alike (fx *x, void **want, const program *p, const gb_cut *c, size_t step) {
+  const long before = launches;
+  running = p;
+  if (c == NULL) far_run(gpu, x);
+  else far_run_parts(gpu, x, c, step);
+  running = NULL;
+  return fx_alike(x, want, x->got) && (launches > before || c != NULL || is_empty(&x->f));
+}
+
+static bool has_the_interpreters_bits (const program *p, uint64_t seed) {
+  fx *x = p->x;
+  void *want[MOST];
+  far_run(gpu, x);
+  memcpy(want, x->got, sizeof want);
+  memset(x->got, 0, sizeof x->got);
+  bool ok = is_alike(x, want, p, NULL, 0);
+  for (int a = 0; ok && a < x->f.naxes; a++) {
+    gb_cut c = {.axis = a, .factor = 1};
+    gb_schedule_chains(&x->f);
+    c.cut = x->f.axis[a].role != GB_AXIS_INNER && x->f.axis[a].extent > 1 && gb_cut_fold_unit(&x->f, &c, 0);
+    if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
+    const size_t units = (x->f.axis[a].extent + c.unit - 1) / c.unit, many = (units + 9) / 10;
+    ok = is_alike(x, want, p, &c, c.unit * many * (1 + (seed + (uint64_t)a) % 7));
+  }
+  for (int s = 0; s < MOST; s++) free(want[s]);
+  return ok;
+}
+
+static void run_programs (int from, const char *order) {
+  int wrong = 0;
+  assert_true(emu_set("ORDER", order));
+  for (int n = from; n < nprograms; n++) {
+    if (has_the_interpreters_bits(&programs[n], (uint64_t)n)) continue;
+    print_message("%s, order %s\n", programs[n].name, order);
+    if (getenv("GB_TEST_PRINT") != NULL) {
+      fx_print(programs[n].x);
+      for (int w = 0; w < programs[n].nwalks; w++) puts(kernels[programs[n].walk[w].kernel].source.text);
+    }
+    wrong++;
+  }
+  assert_int_equal(wrong, 0);
+}
+
+static void run_in_all_orders (int from) {
+  static const char *const orders[] = {"fwd", "rev", "7"};
+  for (int k = 0; k < 3; k++) run_programs(from, orders[k]);
+  emu_set("ORDER", NULL);
+}
+
+static void drop (fx *x) {
+  if (x == NULL) return;
+  fx_free(x);
+  free(x);
+}
+
+static int add_random (fx *(*make) (uint64_t seed), const char *name, int count) {
+  int added = 0;
+  for (uint64_t seed = 1; seed <= (uint64_t)count; seed++) {
+    char of[64];
+    snprintf(of, sizeof of, "%s %d", name, (int)seed);
+    fx *x = make(seed);
+    if (x != NULL) far_make_rough(x);
+    if (x != NULL && add_program(x, of, GB_CUDA_EXACT)) added++;
+    else drop(x);
+  }
+  return added;
+}
+
+static void random_programs_have_the_interpreters_bits (void **state) {
+  (void)state;
+  const int from = nprograms, first = nkernels;
+  const int folds = add_random(random_fold, "random fold", RANDOM_FOLDS);
+  const int chains = add_random(random_chain, "random chain", RANDOM_CHAINS);
+  compile_kernels(first, nkernels);
+  run_in_all_orders(from);
+  print_message("%d and %d random programs, %d kernels, %d walks refused\n", folds, chains, nkernels - first, refused);
+  assert_true(folds >= 20 && chains >= 20);
+}
+
+/* All sizes of a program have one text, but where strides of nothing are 0. */
+static void programs_of_kernels_have_the_interpreters_bits (void **state) {
+  (void)state;
+  const int from = nprograms, first = nkernels, refusals = refused;
+  for (int number = 0; kernel_program(number, 0) != NULL; number++) {
+    int texts = nkernels;
+    for (int size = 0; size < nkernel_sizes; size++) {
+      char of[64];
+      snprintf(of, sizeof of, "kernel program %d of size %d", number, size);
+      fx *x = kernel_program(number, size);
+      far_make_rough(x);
+      assert_true(add_program(x, of, GB_CUDA_EXACT));
+      if (size == 0 || is_empty(&x->f)) texts = nkernels;
+      if (nkernels != texts) fail_msg("%s has a text of its own:\n%s%s", of, kernels[texts - 1].source.text, kernels[texts].source.text);
+    }
+  }
+  compile_kernels(first, nkernels);
+  run_in_all_orders(from);
+  print_message("%d programs of kernels, %d kernels, %d walks refused\n", nprograms - from, nkernels - first,
+                refused - refusals);
+  assert_int_equal(refused, refusals);
+}
+
+static void close_all (void) {
+  for (int n = 0; n < nprograms; n++) drop(programs[n].x);
+  for (int k = 0; k < nkernels; k++) gb_cuda_source_free(&kernels[k].source);
+}
+
+int main (void) {
+  gb_error err;
+  setenv("GIBBOUS_CUDA_COMPILE", "off", 1); /* kernels are this test's */
+  if (gpu_open(0, (size_t)1 << 30, &gpu, &err) != GB_OK) {
+    print_message("%s\n", err.text);
+    return 1;
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(programs_of_kernels_have_the_interpreters_bits),
+      cmocka_unit_test(random_programs_have_the_interpreters_bits),
+  };
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  close_all();
+  gpu_close(gpu);
+  return failed;
+}
