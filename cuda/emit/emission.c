@@ -5,16 +5,15 @@
 #include <string.h>
 
 enum {
-  MOST_OPERANDS = sizeof ((gb_emission *)NULL)->stream / sizeof(gb_stream),
+  MOST_OPERANDS = sizeof((gb_emission *)NULL)->stream / sizeof(gb_stream),
   MOST_INS = 256,
   MOST_CHAINS = 128,
+  TOTALS = 96, /* registers of a walk that sums both axes */
   BOTH = 3
 };
 
 /* Registers of chains and held elements that a thread of so many elements may have. */
-static const struct {
-  int batch, words;
-} budgets[] = {{8, 72}, {4, 140}, {2, 150}, {1, 72}};
+static const struct { int batch, words; } budgets[] = {{8, 72}, {4, 140}, {2, 150}, {1, 72}};
 
 static bool fits_reach (const gb_cuda_walk *w) {
   if (w->nins > MOST_INS || w->lists) return false;
@@ -105,13 +104,22 @@ static int held_words (const gb_emission *e) {
   return n;
 }
 
-static int chain_words (const gb_emission *e) {
-  return e->reach == GB_CUDA_ALL ? e->chains : e->chains * e->batch;
+/* Chains of so many elements; of a walk that sums both axes one for all, and a total in f64. */
+static int words_of_chains (const gb_emission *e, int batch) {
+  return e->reach == GB_CUDA_ALL ? e->chains + 8 / e->size * e->chains : e->chains * batch;
+}
+
+static int chain_words (const gb_emission *e) { return words_of_chains(e, e->batch); }
+
+static int once_words (const gb_emission *e) {
+  int n = 0;
+  for (int k = 0; k < e->f->noperands; k++)
+    if (e->stream[k].kept && e->stream[k].form == 0) n += e->stream[k].n;
+  return n;
 }
 
 static bool fits (const gb_emission *e, int batch, int words) {
-  const int chains = e->reach == GB_CUDA_ALL ? e->chains : e->chains * batch;
-  return (chains + held_words(e) * batch) * (e->size / 4) <= words;
+  return (words_of_chains(e, batch) + held_words(e) * batch + once_words(e)) * (e->size / 4) <= words;
 }
 
 /* As many elements as registers allow; a thread of a symmetric walk, or of one that sums both axes, has the lanes of one
@@ -122,7 +130,7 @@ static bool choose_batch (gb_emission *e) {
   for (;;) {
     for (int k = 0; k < most; k++) {
       if (four ? budgets[k].batch != 4 : e->f->symmetric && budgets[k].batch > 4) continue;
-      if (!fits(e, budgets[k].batch, budgets[k].words)) continue;
+      if (!fits(e, budgets[k].batch, e->reach == GB_CUDA_ALL ? TOTALS : budgets[k].words)) continue;
       e->batch = budgets[k].batch;
       e->threads = GB_CUDA_ROWS / e->batch;
       return true;
@@ -170,17 +178,34 @@ static void lay_out_row (gb_emission *e) {
   while (e->rows > GB_LANES && e->rows * e->row * e->size > GB_EMIT_STAGE) e->rows /= 2;
 }
 
+/* Instructions of a pair, about. */
+static int cost_of (const gb_emission *e, int n) {
+  const gb_ins *i = gb_emission_ins(e, n);
+  int operand[3], cost = 1;
+  gb_emission_operands(e, n, operand);
+  for (int k = 0; k < 3; k++) /* from memory: an address, too */
+    if (operand[k] >= 0 && e->stream[operand[k]].full && !e->stream[operand[k]].kept) cost += 8;
+  if (i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT) return 2 * cost * (int)e->f->axis[i->axis].extent;
+  if (i->kind == GB_INS_RADIAL) return 8;
+  return i->kind == GB_INS_EMIT && i->axis >= 0 ? cost * (int)e->f->axis[i->axis].extent : cost;
+}
+
 /* As many rows at once as the instruction cache and the registers like. */
 static void choose_unroll (gb_emission *e) {
-  int cost = e->chains;
+  const int words = (chain_words(e) + held_words(e) * e->batch) * (e->size / 4),
+            row = e->whole ? e->row * (e->size / 4) : 0;
+  int cost = e->chains, times = 1;
   for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
-    const gb_ins *i = gb_emission_ins(e, n);
-    const bool front = i->kind == GB_INS_SQDIST || i->kind == GB_INS_DOT;
-    cost += front ? 2 * (int)e->f->axis[i->axis].extent : i->kind == GB_INS_RADIAL ? 8 : 1;
+    const gb_cuda_ins *i = &e->w->ins[n];
+    if (i->kind == GB_INS_LOOP && times < 4096) times *= (int)e->f->axis[i->axis].extent;
+    else if (i->kind == GB_INS_ENDLOOP &&
+             e->f->axis[e->w->ins[e->w->code[GB_CUDA_FULL] + i->jump].axis].extent > 0)
+      times /= (int)e->f->axis[e->w->ins[e->w->code[GB_CUDA_FULL] + i->jump].axis].extent;
+    else cost += times * cost_of(e, n);
   }
-  const int words = (chain_words(e) + held_words(e) * e->batch) * (e->size / 4), row = e->whole ? e->row * (e->size / 4) : 0;
   e->unroll = 4;
-  while (e->unroll > 1 && (cost * e->batch * e->unroll > 900 || words + row * e->unroll > 200)) e->unroll /= 2;
+  while (e->unroll > 1 && (cost * e->batch * e->unroll > 900 || words + row * e->unroll > 200))
+    e->unroll /= 2;
 }
 
 /* Temporary values that each element in flight needs. */
@@ -198,12 +223,13 @@ static int temporaries (const gb_emission *e) {
 ** registers for so many warps, whose number is all that counts. */
 static void choose_blocks (gb_emission *e) {
   enum { REGISTERS = 16384 / 32 };
-  const int words = chain_words(e) + (held_words(e) + temporaries(e)) * e->batch + (e->whole ? e->row : 0);
-  const int totals = e->reach == GB_CUDA_ALL ? 8 + 2 * e->chains : 0;
+  const int words = chain_words(e) + once_words(e) + (held_words(e) + temporaries(e)) * e->batch +
+                    (e->whole ? e->row : 0);
+  const int flags = e->reach == GB_CUDA_ALL ? 8 : 0;
   int beside = (e->passing == GB_CUDA_LANE ? 44 : 36) + (e->size == 8 ? 12 : 0);
   for (int k = 0; k < e->f->noperands; k++) /* addresses of what is read from memory */
     if (e->stream[k].full && !e->stream[k].kept) beside += 6 + 2 * e->batch;
-  const int warps = REGISTERS / aligned(words * (e->size / 4) + beside + totals, 8);
+  const int warps = REGISTERS / aligned(words * (e->size / 4) + beside + flags, 8);
   e->blocks = 4 * (warps < 8 ? warps : 8) * 32 / e->threads;
   if (e->blocks < 1) e->blocks = 1;
 }
@@ -241,8 +267,8 @@ static bool take_memory (gb_emission *e, gb_error *err) {
   return true;
 }
 
-bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
-                    gb_error *err) {
+bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
+                       gb_cuda_arithmetic a, gb_error *err) {
   *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
   if (f->compute == GB_I64 || f->noperands > MOST_OPERANDS || !fits_reach(w)) return false;
   const bool columns = reach == GB_CUDA_COL || reach == GB_CUDA_MIRROR;

@@ -44,18 +44,20 @@ typedef struct gb_emission {
   unsigned char *level; /* by value */
   bool *wanted;         /* by value: of one side, and read at level FULL */
   int *place;           /* by value: in a staged row */
-  bool second; /* the mirrored tiles of a walk over both axes, once more */
+  bool second;          /* the mirrored tiles of a walk over both axes, once more */
   void *memory;
   gb_text text;
 } gb_emission;
 
 /* False: the walk stays with the interpreter, or memory is short (err). To be closed in any case. */
-bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
-                    gb_error *err);
+bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
+                       gb_cuda_arithmetic a, gb_error *err);
 void gb_emission_close (gb_emission *e);
 
 /* The fold's instruction behind one of the walk's. */
-static inline const gb_ins *gb_emission_ins (const gb_emission *e, int n) { return &e->f->ins[e->w->from[n]]; }
+static inline const gb_ins *gb_emission_ins (const gb_emission *e, int n) {
+  return &e->f->ins[e->w->from[n]];
+}
 /* The operands that an output or an instruction reads: at most three, -1 = none. */
 void gb_emission_operands (const gb_emission *e, int n, int operand[3]);
 bool gb_emission_stages (const gb_emission *e);

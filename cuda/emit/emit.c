@@ -6,8 +6,9 @@
 #include "cuda/emit/lines.h"
 
 /* Fused multiply-adds are written; 1675: a pragma of gcc in arith/elementwise.inc. */
-const char *const gb_cuda_options[] = {"--std=c++20",    "--fmad=false",     "-ftz=false",
-                                       "-prec-div=true", "-prec-sqrt=true", "-default-device", "-diag-suppress=1675"};
+const char *const gb_cuda_options[] = {"--std=c++20",        "--fmad=false",    "-ftz=false",
+                                       "-prec-div=true",     "-prec-sqrt=true", "-default-device",
+                                       "-diag-suppress=1675"};
 const int gb_cuda_noptions = sizeof gb_cuda_options / sizeof *gb_cuda_options;
 
 bool gb_cuda_emit (const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,

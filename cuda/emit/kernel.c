@@ -9,7 +9,8 @@ static void begin_kernel (gb_emission *e) {
   const bool wide = e->f->compute == GB_F64;
   gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
   gb_text_line(&e->text, "#include \"cuda/emit/profile.cuh\"");
-  gb_text_line(&e->text, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s (GB_PARAMETER gb_cuda_program p) {",
+  gb_text_line(&e->text,
+               "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s (GB_PARAMETER gb_cuda_program p) {",
                e->threads, e->blocks, GB_CUDA_EMIT_NAME);
   gb_text_line(&e->text, "typedef %s T;", wide ? "double" : "float");
   gb_text_line(&e->text, "typedef %s A;", wide ? "gb_double" : "gb_exact_float");
@@ -116,8 +117,7 @@ static void read_row (gb_emission *e) {
   gb_text_line(&e->text, "#pragma unroll");
   gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->row / vector);
   gb_text_line(&e->text, "const %s four = ((const %s *)stage)[s * %d + i];", type, type, e->row / vector);
-  for (int k = 0; k < vector; k++)
-    gb_text_line(&e->text, "r[%d * i + %d] = four.%s;", vector, k, part[k]);
+  for (int k = 0; k < vector; k++) gb_text_line(&e->text, "r[%d * i + %d] = four.%s;", vector, k, part[k]);
   gb_text_line(&e->text, "}");
 }
 
@@ -138,8 +138,8 @@ static void begin_chain_words (gb_emission *e, int k, const char *part) {
   const gb_cuda_out *o = &e->w->out[k];
   gb_text_line(&e->text, "#pragma unroll");
   gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots * o->cols);
-  gb_text_line(&e->text, "gb_cuda_word *const words = p.chains + (%s * %zu + %zu + i) * count + element;", part,
-               e->w->words, o->first);
+  gb_text_line(&e->text, "gb_cuda_word *const words = p.chains + (%s * %zu + %zu + i) * count + element;",
+               part, e->w->words, o->first);
 }
 
 static void write_rows (gb_emission *e) {
@@ -185,7 +185,8 @@ static void emit_rows (gb_emission *e) {
   if (e->f->symmetric) gb_text_line(&e->text, "const int64_t block = (rows + own) / %d * %d;", GB_TI, GB_TI);
   begin_pieces(e);
   if (e->f->symmetric)
-    gb_text_line(&e->text, "const int first = block <= piece ? 0 : block - piece < n ? (int)(block - piece) : n;");
+    gb_text_line(&e->text,
+                 "const int first = block <= piece ? 0 : block - piece < n ? (int)(block - piece) : n;");
   run_piece(e, e->f->symmetric ? "first" : "0", "n", 1);
   gb_text_line(&e->text, "}");
   write_rows(e);
@@ -198,8 +199,10 @@ static void emit_columns (gb_emission *e) {
   const bool mirror = e->reach == GB_CUDA_MIRROR;
   const int groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1;
   gb_text_line(&e->text, "const size_t supers = %s;", mirror ? "p.mirrors" : "p.parts");
-  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * %d * supers; work += gridDim.x) {", groups);
-  gb_text_line(&e->text, "const size_t super = work %% supers, group = work / supers, unit = p.unit + group / %d;",
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * %d * supers; work += gridDim.x) {",
+               groups);
+  gb_text_line(&e->text,
+               "const size_t super = work %% supers, group = work / supers, unit = p.unit + group / %d;",
                groups);
   begin_unit(e);
   gb_text_line(&e->text, "const int own = (int)(group %% %d) * %d + gb_half() * %d;", groups, GB_CUDA_COLUMNS,
@@ -231,8 +234,8 @@ static void declare_totals (gb_emission *e) {
     const gb_cuda_out *o = &e->w->out[k];
     const int n = o->slots > 0 ? o->slots : 1;
     gb_text_line(&e->text, "gb_cuda_word sum%d[%d];", k, n);
-    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) sum%d[i] = gb_as_word(A::identity(%d));", o->slots, k,
-                 gb_emit_monoid(o));
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) sum%d[i] = gb_as_word(A::identity(%d));", o->slots,
+                 k, gb_emit_monoid(o));
   }
 }
 
@@ -310,7 +313,8 @@ static void emit_elements (gb_emission *e) {
   gb_text_line(&e->text, "const size_t unit = p.unit + work, of = unit %% p.per;");
   begin_unit(e);
   gb_text_line(&e->text, "const int own = gb_half() * %d + gb_virtual_lane();", GB_TI);
-  gb_text_line(&e->text, "const int64_t pass = (int64_t)(of / wide), rows = (int64_t)(of %% wide) * %d + own;",
+  gb_text_line(&e->text,
+               "const int64_t pass = (int64_t)(of / wide), rows = (int64_t)(of %% wide) * %d + own;",
                GB_CUDA_ROWS);
   gb_text_line(&e->text, "const size_t element = unit * p.each + own - p.totals_first;");
   gb_text_line(&e->text, "(void)element, (void)count;");

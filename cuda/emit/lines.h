@@ -32,7 +32,8 @@ void gb_emit_profiles (gb_emission *e);
 /* An element enters the chains of an output, or is stored. */
 void gb_emit_output (gb_emission *e, int n);
 void gb_emit_output_pointers (gb_emission *e);
-void gb_emit_store (gb_emission *e, int k, const char *value); /* of output k, element q, where it is not past the edge */
+void gb_emit_store (gb_emission *e, int k,
+                    const char *value); /* of output k, element q, where it is not past the edge */
 void gb_emit_begin_chains (gb_emission *e);
 int gb_emit_monoid (const gb_cuda_out *o);
 

@@ -4,8 +4,9 @@
 #include "cuda/emit/lines.h"
 
 static const char *stored_as (gb_dtype t) {
-  static const char *const name[GB_NDTYPES] = {[GB_F64] = "double",    [GB_F32] = "float",   [GB_F16] = "uint16_t",
-                                               [GB_BF16] = "uint16_t", [GB_I64] = "int64_t", [GB_BOOL] = "uint8_t"};
+  static const char *const name[GB_NDTYPES] = {
+      [GB_F64] = "double",    [GB_F32] = "float",   [GB_F16] = "uint16_t",
+      [GB_BF16] = "uint16_t", [GB_I64] = "int64_t", [GB_BOOL] = "uint8_t"};
   return name[t];
 }
 
@@ -46,8 +47,8 @@ void gb_emit_operands (gb_emission *e, bool staged) {
     snprintf(suffix, sizeof suffix, "%d", n);
     base_of(e, o->stride, of, base);
     gb_text_line(&e->text, "const int64_t b%d = %s;", n, base);
-    gb_text_line(&e->text, "const %s *__restrict__ const x%d = (const %s *)%s.at + b%d;", stored_as(o->dtype), n,
-                 stored_as(o->dtype), of, n);
+    gb_text_line(&e->text, "const %s *__restrict__ const x%d = (const %s *)%s.at + b%d;", stored_as(o->dtype),
+                 n, stored_as(o->dtype), of, n);
     strides_of(e, o->stride, of, suffix);
   }
 }
@@ -60,14 +61,15 @@ void gb_emit_output_pointers (gb_emission *e) {
     snprintf(of, sizeof of, "p.out[%d]", k);
     snprintf(suffix, sizeof suffix, "o%d", k);
     base_of(e, o->stride, of, base);
-    gb_text_line(&e->text, "%s *const y%d = (%s *)%s.at + (%s);", stored_as(o->dtype), k, stored_as(o->dtype), of,
-                 base);
+    gb_text_line(&e->text, "%s *const y%d = (%s *)%s.at + (%s);", stored_as(o->dtype), k, stored_as(o->dtype),
+                 of, base);
     strides_of(e, o->stride, of, suffix);
   }
 }
 
 /* Index of an element from the base: LANE, TILE and INNER axes. */
-static void index_of (const gb_emission *e, const ptrdiff_t *stride, const char *suffix, char to[GB_EXPRESSION]) {
+static void index_of (const gb_emission *e, const ptrdiff_t *stride, const char *suffix,
+                      char to[GB_EXPRESSION]) {
   const char *const side[] = {"held[q]", "pass"};
   *to = 0;
   for (int a = 0; a < e->f->naxes; a++) {

@@ -72,12 +72,14 @@ static void emit_total (gb_emission *e, int k, const char *value, const char *fa
   char slot[GB_EXPRESSION];
   slot_of(e, o, slot);
   gb_text_line(&e->text, "if (ok[q]) {");
-  gb_text_line(&e->text, "gb_cuda_word &to = p.totals[(size_t)(%zu + %s) * p.totals_count + element + 16 * q];",
+  gb_text_line(&e->text,
+               "gb_cuda_word &to = p.totals[(size_t)(%zu + %s) * p.totals_count + element + 16 * q];",
                o->first, slot);
   gb_text_line(&e->text, "if (p.first) to = gb_as_word(A::identity(%d));", monoid);
   if (*factor == 0) gb_text_line(&e->text, "gb_absorb_number(%d, to, gb_as_word(%s), (T)0);", monoid, value);
   else
-    gb_text_line(&e->text, "gb_absorb_number(%d, to, gb_as_word(A::mul(%s, %s)), (T)0);", monoid, value, factor);
+    gb_text_line(&e->text, "gb_absorb_number(%d, to, gb_as_word(A::mul(%s, %s)), (T)0);", monoid, value,
+                 factor);
   gb_text_line(&e->text, "}");
 }
 

@@ -80,7 +80,8 @@ static void emit_radial (gb_emission *e, int level, int n) {
   gb_emit_value(e, level, i->b, b);
   if (e->w->ins[n].varying) {
     gb_emit_value(e, level, i->c, c);
-    gb_text_line(&e->text, "const T v%d = (T)gb_rational_quadratic(p.ins[%d], (double)A::mul(%s, %s), (double)%s);",
+    gb_text_line(&e->text,
+                 "const T v%d = (T)gb_rational_quadratic(p.ins[%d], (double)A::mul(%s, %s), (double)%s);",
                  i->dst, n, b, a, c);
     return;
   }
@@ -88,8 +89,8 @@ static void emit_radial (gb_emission *e, int level, int n) {
   if (e->w->ins[n].plain) gb_text_line(&e->text, "const T u%d_%d = %s;", n, i->dst, a);
   else gb_text_line(&e->text, "const T u%d_%d = A::mul(%s, %s);", n, i->dst, b, a);
   if (i->dalpha)
-    gb_text_line(&e->text, "const T v%d = %s_profile_dalpha(&k%d, %d, u%d_%d);", i->dst, family(e), n, i->order,
-                 n, i->dst);
+    gb_text_line(&e->text, "const T v%d = %s_profile_dalpha(&k%d, %d, u%d_%d);", i->dst, family(e), n,
+                 i->order, n, i->dst);
   else if (i->order == 0)
     gb_text_line(&e->text, "const T v%d = %s_profile(&k%d, %s, u%d_%d);", i->dst, family(e), n,
                  profile_name[i->profile], n, i->dst);
@@ -105,7 +106,8 @@ static void emit_map (gb_emission *e, int level, const gb_ins *i) {
   gb_emit_value(e, level, i->a, x);
   if (i->b >= 0) gb_emit_value(e, level, i->b, y);
   if (i->c >= 0) gb_emit_value(e, level, i->c, z);
-  if (i->op == GB_OP_DETACH || i->op == GB_OP_WITH_SLOPE) gb_text_line(&e->text, "const T v%d = %s;", i->dst, x);
+  if (i->op == GB_OP_DETACH || i->op == GB_OP_WITH_SLOPE)
+    gb_text_line(&e->text, "const T v%d = %s;", i->dst, x);
   else
     gb_text_line(&e->text, "const T v%d = %s_map_%s(%s, %s, %s);", i->dst,
                  e->f->compute == GB_F64 ? "ed" : "ef", gb_ops[i->op].id, x, y, z);

@@ -28,7 +28,8 @@ static const struct {
 };
 enum { COUNT = sizeof list / sizeof *list };
 
-static const size_t sizes[][2] = {{65, 257}, {257, 65}, {0, 63}, {64, 0}, {1, 1}, {511, 256}, {513, 255}, {512, 513}};
+static const size_t sizes[][2] = {{65, 257}, {257, 65},  {0, 63},    {64, 0},
+                                  {1, 1},    {511, 256}, {513, 255}, {512, 513}};
 const int nkernel_sizes = sizeof sizes / sizeof *sizes;
 
 /* Derivatives by points and by the scale: of both sides at once. */
@@ -41,14 +42,16 @@ static void add_slopes (fx *x, const product *q, gb_profile p) {
   o = fx_emit(x, slope, GB_OUT_DIFF, GB_SUM, fx_bit(q->lane), 0, x->f.compute, q->feature, true);
   o->x = q->xt, o->y = q->xl;
   const int curve = fx_radial(x, p, 2, 0, s, fx_bind(x, 0.6), alpha);
-  fx_emit(x, fx_map(x, GB_OP_MUL, curve, s, -1), GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), 0, x->f.compute, -1, true);
+  fx_emit(x, fx_map(x, GB_OP_MUL, curve, s, -1), GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), 0, x->f.compute, -1,
+          true);
   if (alpha < 0) return;
   const int by_alpha = fx_radial(x, p, 0, 1, s, fx_bind(x, 0.7), alpha);
   fx_emit(x, by_alpha, GB_OUT_REDUCE, GB_SUM, fx_bit(q->tile), 0, x->f.compute, -1, true);
 }
 
 static void add_columns (fx *x, const product *q, bool one) {
-  gb_out *o = fx_emit(x, q->k, GB_OUT_CONTRACT, GB_SUM, fx_bit(q->lane), 0, x->f.compute, one ? -1 : q->column, true);
+  gb_out *o =
+      fx_emit(x, q->k, GB_OUT_CONTRACT, GB_SUM, fx_bit(q->lane), 0, x->f.compute, one ? -1 : q->column, true);
   o->x = fx_operand(x, x->f.compute, fx_bit(q->lane) | (one ? 0 : fx_bit(q->column)), true);
 }
 

@@ -14,8 +14,8 @@
 #include "program/schedule.h"
 
 enum {
-  RANDOM_FOLDS = 34,
-  RANDOM_CHAINS = 90,
+  RANDOM_FOLDS = 28,
+  RANDOM_CHAINS = 72,
   MOST_PROGRAMS = 512,
   MOST_KERNELS = 512,
   MOST_WALKS = 24, /* kernels of a program */
@@ -50,10 +50,10 @@ static long launches;
 
 /* -- the pass of a walk, where a kernel replaces it */
 
-void __real_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                           const gb_cuda_program *p);
-void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                           const gb_cuda_program *p);
+void __real_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
+                           cudaStream_t stream, const gb_cuda_program *p);
+void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
+                           cudaStream_t stream, const gb_cuda_program *p);
 
 static const kernel *kernel_of (const gb_cuda_program *p) {
   for (int w = 0; running != NULL && w < running->nwalks; w++) {
@@ -63,8 +63,8 @@ static const kernel *kernel_of (const gb_cuda_program *p) {
   return NULL;
 }
 
-void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                           const gb_cuda_program *p) {
+void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
+                           cudaStream_t stream, const gb_cuda_program *p) {
   const kernel *k = pass <= GB_CUDA_ELEMENTS_PASS ? kernel_of(p) : NULL;
   if (k == NULL) {
     __real_gb_cuda_start(type, pass, blocks, shared, stream, p);
@@ -154,8 +154,10 @@ static void *compile (void *at) {
     names[h] = gb_cuda_headers[h].name, texts[h] = gb_cuda_headers[h].text;
   for (int o = 0; o < gb_cuda_noptions; o++) options[1 + o] = gb_cuda_options[o];
   for (int k = j->from; k < j->to; k++) append(&all, &used, kernels[k].source.text, k);
-  if (nvrtcCreateProgram(&p, all, "generated.cu", gb_cuda_nheaders, texts, names) != NVRTC_SUCCESS) return NULL;
-  if (nvrtcCompileProgram(p, 1 + gb_cuda_noptions, options) == NVRTC_SUCCESS && nvrtcGetCUBINSize(p, &bytes) == 0) {
+  if (nvrtcCreateProgram(&p, all, "generated.cu", gb_cuda_nheaders, texts, names) != NVRTC_SUCCESS)
+    return NULL;
+  if (nvrtcCompileProgram(p, 1 + gb_cuda_noptions, options) == NVRTC_SUCCESS &&
+      nvrtcGetCUBINSize(p, &bytes) == 0) {
     j->image = malloc(bytes);
     nvrtcGetCUBIN(p, j->image);
   } else if (nvrtcGetProgramLogSize(p, &bytes) == NVRTC_SUCCESS) {
@@ -184,6 +186,17 @@ static void write_texts (int from, int to) {
   }
 }
 
+static void load (const job *j) {
+  CUmodule m;
+  assert_int_equal(cuModuleLoadData(&m, j->image), CUDA_SUCCESS);
+  for (int k = j->from; k < j->to; k++) {
+    char name[64];
+    snprintf(name, sizeof name, "%s_%d", GB_CUDA_EMIT_NAME, k);
+    assert_int_equal(cuModuleGetFunction(&kernels[k].function, m, name), CUDA_SUCCESS);
+  }
+  free(j->image);
+}
+
 /* Kernels [from, to), in two threads. */
 static void compile_kernels (int from, int to) {
   write_texts(from, to);
@@ -198,15 +211,12 @@ static void compile_kernels (int from, int to) {
     if (i + 1 < n) pthread_join(other, NULL);
   }
   for (int i = 0; i < n; i++) {
-    CUmodule m;
-    if (jobs[i].image == NULL) fail_msg("kernels %d to %d: %s", jobs[i].from, jobs[i].to, jobs[i].log);
-    assert_int_equal(cuModuleLoadData(&m, jobs[i].image), CUDA_SUCCESS);
-    for (int k = jobs[i].from; k < jobs[i].to; k++) {
-      char name[64];
-      snprintf(name, sizeof name, "%s_%d", GB_CUDA_EMIT_NAME, k);
-      assert_int_equal(cuModuleGetFunction(&kernels[k].function, m, name), CUDA_SUCCESS);
-    }
-    free(jobs[i].image);
+    /* Registers are given kernel by kernel, but what they call is laid out for a whole text. */
+    if (jobs[i].image != NULL) load(&jobs[i]);
+    else if (strstr(jobs[i].log, "spilled") == NULL || jobs[i].to - jobs[i].from == 1)
+      fail_msg("kernels %d to %d: %s", jobs[i].from, jobs[i].to, jobs[i].log);
+    else
+      for (int k = jobs[i].from; k < jobs[i].to; k++) compile_kernels(k, k + 1);
   }
 }
 
@@ -274,7 +284,7 @@ static void drop (fx *x) {
   free(x);
 }
 
-static int add_random (fx *(*make) (uint64_t seed), const char *name, int count) {
+static int add_random (fx *(*make)(uint64_t seed), const char *name, int count) {
   int added = 0;
   for (uint64_t seed = 1; seed <= (uint64_t)count; seed++) {
     char of[64];
@@ -294,8 +304,9 @@ static void random_programs_have_the_interpreters_bits (void **state) {
   const int chains = add_random(random_chain, "random chain", RANDOM_CHAINS);
   compile_kernels(first, nkernels);
   run_in_all_orders(from);
-  print_message("%d and %d random programs, %d kernels, %d walks refused\n", folds, chains, nkernels - first, refused);
-  assert_true(folds >= 20 && chains >= 20);
+  print_message("%d and %d random programs, %d kernels, %d walks refused\n", folds, chains, nkernels - first,
+                refused);
+  assert_true(folds >= 20 && chains >= 20 && emitted >= 150);
 }
 
 /* All sizes of a program have one text, but where strides of nothing are 0. */
@@ -311,7 +322,9 @@ static void programs_of_kernels_have_the_interpreters_bits (void **state) {
       far_make_rough(x);
       assert_true(add_program(x, of, GB_CUDA_EXACT));
       if (size == 0 || is_empty(&x->f)) texts = nkernels;
-      if (nkernels != texts) fail_msg("%s has a text of its own:\n%s%s", of, kernels[texts - 1].source.text, kernels[texts].source.text);
+      if (nkernels != texts)
+        fail_msg("%s has a text of its own:\n%s%s", of, kernels[texts - 1].source.text,
+                 kernels[texts].source.text);
     }
   }
   compile_kernels(first, nkernels);
