@@ -35,7 +35,7 @@ static void describe_stream (gb_emission *e, int operand) {
     if (e->f->axis[a].role != GB_AXIS_INNER || e->f->operand[operand].stride[a] == 0) continue;
     t->mul[a] = t->n;
     t->n *= e->f->axis[a].extent > 4096 ? 4096 : (int)e->f->axis[a].extent;
-    if (e->f->axis[a].extent > GB_EMIT_UNROLLED) t->unrolled = false;
+    if (e->rolled >> a & 1) t->unrolled = false;
     if (t->n > 4096) t->n = 4096;
   }
 }
@@ -122,6 +122,31 @@ static bool fits (const gb_emission *e, int batch, int words) {
   return (words_of_chains(e, batch) + held_words(e) * batch + once_words(e)) * (e->size / 4) <= words;
 }
 
+/* Elements of one side that stay in memory: their loops are not unrolled, else all of them would be read before the loop over
+** what passes, into registers. What else these loops index lies in memory, too. */
+static void leave_in_memory (gb_emission *e, int operand) {
+  e->stream[operand].kept = false;
+  for (int a = 0; a < e->f->naxes; a++) {
+    if (e->stream[operand].mul[a] == 0) continue;
+    e->rolled |= 1u << a;
+    for (int k = 0; k < e->f->noperands; k++) {
+      gb_stream *t = &e->stream[k];
+      if (t->mul[a] == 0 || !t->unrolled) continue;
+      t->unrolled = false;
+      if (t->full && (t->form != e->passing || e->reach == GB_CUDA_KEEP)) leave_in_memory(e, k);
+    }
+  }
+}
+
+/* Chains are registers, so their numbers are constants. */
+static bool numbers_chains (const gb_emission *e) {
+  for (int k = 0; k < e->w->nouts && e->reach != GB_CUDA_KEEP; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    if ((o->slotted | (o->axis >= 0 ? 1u << o->axis : 0)) & e->rolled) return false;
+  }
+  return true;
+}
+
 /* As many elements as registers allow; a thread of a symmetric walk, or of one that sums both axes, has the lanes of one
 ** block. The longest of what is held is left in memory until the rest fits. */
 static bool choose_batch (gb_emission *e) {
@@ -135,13 +160,14 @@ static bool choose_batch (gb_emission *e) {
       e->threads = GB_CUDA_ROWS / e->batch;
       return true;
     }
-    gb_stream *longest = NULL;
+    int longest = -1;
     for (int k = 0; k < e->f->noperands; k++)
       if (e->stream[k].kept && e->stream[k].form == e->held &&
-          (longest == NULL || e->stream[k].n > longest->n))
-        longest = &e->stream[k];
-    if (longest == NULL) return false;
-    longest->kept = false;
+          (longest < 0 || e->stream[k].n > e->stream[longest].n))
+        longest = k;
+    if (longest < 0) return false;
+    leave_in_memory(e, longest);
+    if (!numbers_chains(e)) return false;
   }
 }
 
@@ -237,8 +263,13 @@ static void choose_blocks (gb_emission *e) {
 static void keep_streams (gb_emission *e) {
   for (int k = 0; k < e->f->noperands; k++) {
     gb_stream *t = &e->stream[k];
-    t->kept = t->full && t->form != BOTH && t->n <= 2 * GB_EMIT_ROW;
-    if (t->form != e->passing || e->reach == GB_CUDA_KEEP) t->kept &= t->unrolled && t->n <= GB_EMIT_ROW;
+    const bool staged = t->form == e->passing && e->reach != GB_CUDA_KEEP;
+    t->kept = t->full && t->form != BOTH && t->n <= (staged ? 2 * GB_EMIT_ROW : GB_EMIT_ROW);
+  }
+  for (int k = 0; k < e->f->noperands; k++) {
+    gb_stream *t = &e->stream[k];
+    const bool staged = t->form == e->passing && e->reach != GB_CUDA_KEEP;
+    if (t->full && t->form != BOTH && !staged && !(t->kept && t->unrolled)) leave_in_memory(e, k);
   }
 }
 
@@ -248,8 +279,6 @@ static bool count_chains (gb_emission *e) {
     if (o->how == GB_CUDA_STORE || e->reach == GB_CUDA_KEEP) continue;
     if (o->slots > MOST_CHAINS || o->cols > MOST_CHAINS) return false;
     e->chains += o->slots * o->cols;
-    for (int a = 0; a < e->f->naxes; a++) /* chains are registers, so their numbers are constants */
-      if ((o->slotted >> a & 1) != 0 && e->f->axis[a].extent > GB_EMIT_UNROLLED) return false;
   }
   return e->chains <= MOST_CHAINS;
 }
@@ -278,12 +307,13 @@ bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, 
   for (int k = 0; k < f->naxes; k++) {
     if (f->axis[k].role == GB_AXIS_LANE) e->lane = k;
     if (f->axis[k].role == GB_AXIS_TILE) e->tile = k;
+    if (f->axis[k].role == GB_AXIS_INNER && f->axis[k].extent > GB_EMIT_UNROLLED) e->rolled |= 1u << k;
   }
   if (!take_memory(e, err)) return false;
   for (int k = 0; k < f->noperands; k++) describe_stream(e, k);
   scan(e);
   keep_streams(e);
-  if (!count_chains(e) || !choose_batch(e)) return false;
+  if (!count_chains(e) || !numbers_chains(e) || !choose_batch(e)) return false;
   lay_out_row(e);
   choose_unroll(e);
   choose_blocks(e);

@@ -37,9 +37,10 @@ typedef struct gb_emission {
   int size;          /* bytes of a word */
   int batch, threads, chains;
   int blocks; /* thread blocks that a multiprocessor is to have room for: a bound of registers, which ptxas needs to hear */
-  int row, rows; /* words of a staged row, rows of a piece */
-  bool whole;    /* a thread takes a whole row into registers */
-  int unroll;    /* passing indices at once */
+  int row, rows;   /* words of a staged row, rows of a piece */
+  unsigned rolled; /* INNER axes whose loops are not unrolled */
+  bool whole;      /* a thread takes a whole row into registers */
+  int unroll;      /* passing indices at once */
   gb_stream stream[GB_EMIT_UNROLLED * 4];
   unsigned char *level; /* by value */
   bool *wanted;         /* by value: of one side, and read at level FULL */

@@ -9,8 +9,6 @@
 
 enum { GB_EXPRESSION = 512 }; /* bytes that the longest expression has room in */
 
-/* Says "#pragma unroll" for a loop of so many turns. */
-void gb_emit_unroll (gb_emission *e, size_t turns);
 void gb_emit_loop (gb_emission *e, int axis); /* its head; the brace is open */
 
 /* Pointers, strides and base numbers of what the walk reads: of what only staged rows are made of, or of the rest. */

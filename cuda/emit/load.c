@@ -10,13 +10,9 @@ static const char *stored_as (gb_dtype t) {
   return name[t];
 }
 
-void gb_emit_unroll (gb_emission *e, size_t turns) {
-  gb_text_line(&e->text, turns <= GB_EMIT_UNROLLED ? "#pragma unroll" : "#pragma unroll 4");
-}
-
 void gb_emit_loop (gb_emission *e, int axis) {
   const size_t n = e->f->axis[axis].extent;
-  gb_emit_unroll(e, n);
+  gb_text_line(&e->text, e->rolled >> axis & 1 ? "#pragma unroll 4" : "#pragma unroll");
   gb_text_line(&e->text, "for (int i%d = 0; i%d < %zu; i%d++) {", axis, axis, n, axis);
 }
 

@@ -14,7 +14,7 @@ void gb_emit_begin_chains (gb_emission *e) {
     const gb_cuda_out *o = &e->w->out[k];
     const int n = o->slots * o->cols, monoid = gb_emit_monoid(o);
     if (!has_chains(e, o) || n == 0) continue;
-    gb_emit_unroll(e, GB_EMIT_UNROLLED);
+    gb_text_line(&e->text, "#pragma unroll");
     if (e->reach == GB_CUDA_ALL)
       gb_text_line(&e->text, "for (int i = 0; i < %d; i++) c%d[i] = A::identity(%d);", n, k, monoid);
     else

@@ -15,7 +15,7 @@
 
 enum {
   RANDOM_FOLDS = 28,
-  RANDOM_CHAINS = 72,
+  RANDOM_CHAINS = 78,
   MOST_PROGRAMS = 512,
   MOST_KERNELS = 512,
   MOST_WALKS = 24, /* kernels of a program */
@@ -44,7 +44,7 @@ typedef struct program {
 static gb_device *gpu;
 static program programs[MOST_PROGRAMS];
 static kernel kernels[MOST_KERNELS];
-static int nprograms, nkernels, refused, emitted;
+static int nprograms, nkernels, refused;
 static const program *running; /* by generated kernels; NULL: by the interpreter */
 static long launches;
 
@@ -102,7 +102,6 @@ static void add_walk (program *p, const gb_cuda_walk *w, int reach, gb_cuda_arit
     refused++;
     return;
   }
-  emitted++;
   assert_true(p->nwalks < MOST_WALKS);
   p->walk[p->nwalks++] =
       (carried){.reach = reach, .kernel = kernel_of_text(&s), .reduced = w->reduced, .lists = w->lists};
@@ -306,7 +305,7 @@ static void random_programs_have_the_interpreters_bits (void **state) {
   run_in_all_orders(from);
   print_message("%d and %d random programs, %d kernels, %d walks refused\n", folds, chains, nkernels - first,
                 refused);
-  assert_true(folds >= 20 && chains >= 20 && emitted >= 150);
+  assert_true(folds >= 20 && chains >= 20 && nkernels >= 110);
 }
 
 /* All sizes of a program have one text, but where strides of nothing are 0. */
