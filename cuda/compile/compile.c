@@ -2,6 +2,7 @@
 ** thread's, but for jobs that the workers have. */
 #include "cuda/compile/compile.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,21 +98,31 @@ bool gb_cuda_compiles (const gb_cuda *gpu) {
 
 static uint64_t hash_text (uint64_t h, const char *text) { return gb_hash_bytes(h, text, strlen(text)); }
 
+/* What all kernels of this library share, which is much text: from two beginnings. */
+static uint64_t common[2];
+static void hash_common (void) {
+  for (int n = 0; n < 2; n++) {
+    uint64_t h = hash_text((uint64_t)n + 1, GIBBOUS_VERSION KIND);
+    h = gb_hash_u64(h, CUDART_VERSION);
+    for (int i = 0; i < gb_cuda_noptions; i++) h = hash_text(h, gb_cuda_options[i]);
+    for (int i = 0; i < gb_cuda_nheaders; i++)
+      h = hash_text(hash_text(h, gb_cuda_headers[i].name), gb_cuda_headers[i].text);
+    common[n] = h;
+  }
+}
+
 static uint64_t hash_source (uint64_t h, const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a) {
-  h = hash_text(h, GIBBOUS_VERSION KIND);
-  h = gb_hash_u64(h, CUDART_VERSION);
   h = gb_hash_u64(h, (uint64_t)gpu->capability);
   h = gb_hash_u64(h, (uint64_t)a);
   h = gb_hash_u64(h, (uint64_t)s->threads);
   h = gb_hash_u64(h, s->shared);
-  for (int i = 0; i < gb_cuda_noptions; i++) h = hash_text(h, gb_cuda_options[i]);
-  for (int i = 0; i < gb_cuda_nheaders; i++)
-    h = hash_text(hash_text(h, gb_cuda_headers[i].name), gb_cuda_headers[i].text);
   return hash_text(h, s->text);
 }
 
 gb_cuda_key gb_cuda_key_of (const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a) {
-  return (gb_cuda_key){{hash_source(1, gpu, s, a), hash_source(2, gpu, s, a)}};
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, hash_common);
+  return (gb_cuda_key){{hash_source(common[0], gpu, s, a), hash_source(common[1], gpu, s, a)}};
 }
 
 /* Made where it is new; NULL: memory is short. */

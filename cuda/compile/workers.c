@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cuda/compile/build.h"
-#include "cuda/device/library.h"
 
 enum { THREADS = 2, NICE = 10 };
 
@@ -23,6 +22,7 @@ struct gb_cuda_workers {
   pthread_t thread[THREADS];
   int nthreads, idle, waiting;
   bool closing;
+  pid_t process;         /* a fork of it has no threads */
   gb_cuda_workers *next; /* in the list of all */
 };
 
@@ -40,15 +40,26 @@ static void stop (gb_cuda_workers *w) {
   w->nthreads = 0;
 }
 
-static void stop_all (void) {
+static void stop_these (void *which) { /* NULL: all */
   pthread_mutex_lock(&all_lock);
-  for (gb_cuda_workers *w = all; w != NULL; w = w->next) stop(w);
+  for (gb_cuda_workers *w = all; w != NULL; w = w->next)
+    if ((which == NULL || w == which) && w->process == getpid()) stop(w);
   pthread_mutex_unlock(&all_lock);
 }
+static void stop_all (void) { stop_these(NULL); }
+static void register_stop_all (void) { atexit(stop_all); }
 
-/* What is registered last runs first: before what NVRTC has registered, and, if it is not open yet, at all. */
-static void register_stop (void) { atexit(stop_all); }
-static pthread_once_t with_threads = PTHREAD_ONCE_INIT, with_nvrtc = PTHREAD_ONCE_INIT;
+/* A process that ends destroys what NVRTC has made in the meantime before it calls functions that were registered earlier.
+** What belongs to the thread that ends it comes first of all: so the workers stop with the thread that opened them, and, if
+** another one ends the process, as early as can be. */
+extern int __cxa_thread_atexit_impl (void (*f)(void *), void *ud, void *library) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void stop_at_end (gb_cuda_workers *w) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_stop_all);
+  if (__cxa_thread_atexit_impl != NULL) __cxa_thread_atexit_impl(stop_these, w, &__dso_handle);
+}
 
 /* -- jobs */
 
@@ -70,11 +81,9 @@ void gb_cuda_job_free (gb_cuda_job *j) {
 
 /* Another process may have been faster. */
 static void run (gb_cuda_job *j) {
-  const gb_cuda_compiler *nvrtc;
   gb_error err;
   j->cached = gb_cuda_cache_read(&j->key, &j->image, &j->bytes, j->why_not_kept);
   if (j->cached) return;
-  if (gb_cuda_compiler_open(&nvrtc, &err) == GB_OK) pthread_once(&with_nvrtc, register_stop);
   if (gb_cuda_build(j->text, j->capability, &j->image, &j->bytes, &err) != GB_OK)
     snprintf(j->why, sizeof j->why, "%.511s", err.text);
   else gb_cuda_cache_write(&j->key, j->image, j->bytes, j->why_not_kept);
@@ -114,7 +123,6 @@ static void *work (void *ud) {
 /* Signals are the program's: a thread begins with all of them blocked. */
 static bool begin_thread (gb_cuda_workers *w) {
   sigset_t each, before;
-  pthread_once(&with_threads, register_stop);
   sigfillset(&each);
   pthread_sigmask(SIG_SETMASK, &each, &before);
   const bool made = pthread_create(&w->thread[w->nthreads], NULL, work, w) == 0;
@@ -132,17 +140,19 @@ gb_cuda_workers *gb_cuda_workers_open (void) {
   pthread_cond_init(&w->more, NULL);
   pthread_cond_init(&w->finished, NULL);
   w->end = &w->first;
+  w->process = getpid();
   pthread_mutex_lock(&all_lock);
   w->next = all;
   all = w;
   pthread_mutex_unlock(&all_lock);
+  stop_at_end(w);
   return w;
 }
 
 bool gb_cuda_workers_put (gb_cuda_workers *w, gb_cuda_job *j) {
   pthread_mutex_lock(&w->lock);
-  if (w->idle <= w->waiting && w->nthreads < THREADS) begin_thread(w);
-  const bool taken = w->nthreads > 0;
+  if (!w->closing && w->idle <= w->waiting && w->nthreads < THREADS) begin_thread(w);
+  const bool taken = !w->closing && w->nthreads > 0;
   if (taken) {
     *w->end = j;
     w->end = &j->next;
@@ -155,7 +165,7 @@ bool gb_cuda_workers_put (gb_cuda_workers *w, gb_cuda_job *j) {
 
 bool gb_cuda_workers_done (gb_cuda_workers *w, gb_cuda_job *j, bool wait) {
   pthread_mutex_lock(&w->lock);
-  while (wait && !j->done) pthread_cond_wait(&w->finished, &w->lock);
+  while (wait && !j->done && !w->closing) pthread_cond_wait(&w->finished, &w->lock);
   const bool done = j->done;
   pthread_mutex_unlock(&w->lock);
   return done;
