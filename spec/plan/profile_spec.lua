@@ -397,7 +397,8 @@ describe("a GPU in a profile", function()
 
   it("has a range for each of its steps, and no events where nothing is timed", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
-    local env <const> = "GIBBOUS_DEVICE=cuda:0 GIBBOUS_CUDA=emulated GIBBOUS_CUDA_COMPILE=off EMU_COUNT=1"
+    local env <const> = "GIBBOUS_DEVICE=cuda:0 GIBBOUS_CUDA=emulated GIBBOUS_CUDA_COMPILE=off GIBBOUS_RATES=fixed "
+      .. "EMU_COUNT=1"
     local function calls(text)
       local _ <const>, errors <const> = process.run({"-e", [[
         local gb = require "gibbous"
