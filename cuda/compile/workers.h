@@ -1,5 +1,6 @@
 /* workers.h - threads that compile, apart from the host's pool: two at most, of low priority, that call NVRTC and read and
-** write the cache, and nothing else. They begin with the first job, and stop when they are closed, or when the thread that opened them ends. */
+** write the cache, and nothing else. They begin with the first job, and stop when they are closed, or when the thread that
+** opened them ends. */
 #ifndef GB_CUDA_COMPILE_WORKERS_H
 #define GB_CUDA_COMPILE_WORKERS_H
 

@@ -80,6 +80,40 @@ describe("a GPU", function()
     assert.is_truthy(errors:find("GIBBOUS_CUDA_COMPILE is 'off', 'wait', 'background' or 'background:SECONDS', got 'never'", 1, true))
   end)
 
+  it("gives the same bits by compiled kernels, which a second process finds", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local script <const> = [[
+      gb.config{dtype = "f32"}
+      local x, y, v = gb.linspace(0, 1, 600):unsqueeze(2):eval(), gb.linspace(0, 2, 300):unsqueeze(2):eval(), gb.linspace(-1, 1, 300):eval()
+      local k = gb.kernels.matern32{lengthscale = 0.3}
+      local function show(t)
+        local c = t:to "cpu":eval()
+        for i = 1, c.shape[1], 37 do io.write(("%a "):format(c[i]:item())) end
+      end
+      show(k(x, y):matmul(v))
+      show(k(y, x):t():matmul(v))
+      show(k(x):sum(1))
+      io.write("\n", gb.devices()[1].kernels)]]
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    local function kernels(policy)
+      local out <const>, errors <const> = run(("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated XDG_CACHE_HOME=%s GIBBOUS_CUDA_COMPILE=%s")
+        :format(folder, policy), script)
+      assert.equal("", errors)
+      return out:match "^(.*)\n(.*)$"
+    end
+    local want <const> = kernels "off"
+    local first <const>, compiled <const> = kernels "wait"
+    local second <const>, kept <const> = kernels "background"
+    os.execute("rm -r '" .. folder .. "'")
+    assert.is_true(#want > 400)
+    assert.equal(want, first)
+    assert.equal(want, second)
+    local n <const> = compiled:match "^(%d+) compiled, 0 from the cache, 0 on the way$"
+    assert.is_true(n ~= nil and tonumber(n) >= 4, compiled)
+    assert.equal(("0 compiled, %s from the cache, 0 on the way"):format(n), kept)
+  end)
+
   it("that is lost is said to be", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_FAIL=cudaMemcpyAsync@2=700", [[
