@@ -119,6 +119,20 @@ static gb_status run_loop (gb_run *r, gb_lane *l, gb_error *err) {
   return GB_OK;
 }
 
+static bool works (const gb_run *r, int device) {
+  const gb_placement *pl = r->lane[0].place;
+  for (int s = 0; s < pl->nsteps; s++)
+    if (pl->runs[s] && r->plan->prog->low->step[s].device == device) return true;
+  return false;
+}
+
+/* For all that a step was started on. Other devices have no part in the result, whatever has become of them. */
+static gb_status wait_for_steps (const gb_run *r, gb_error *err) {
+  for (int i = 1; i < r->plan->prog->low->ndevices; i++)
+    if (works(r, i)) GB_TRY(gb_device_wait(gb_graph_device(r->plan->request.graph, i), err));
+  return r->nlanes > 1 || works(r, 0) ? gb_device_wait(r->lane[0].device, err) : GB_OK;
+}
+
 static gb_status run_steps (gb_run *r, gb_error *err) {
   gb_lane *l = &r->lane[0];
   const gb_placement *pl = l->place;
@@ -129,9 +143,7 @@ static gb_status run_steps (gb_run *r, gb_error *err) {
       t = pl->loop_last;
     } else GB_TRY(gb_run_step(r, l, t, NULL, err));
   }
-  for (int i = 1; i < r->plan->prog->low->ndevices; i++)
-    GB_TRY(gb_device_wait(gb_graph_device(r->plan->request.graph, i), err));
-  return gb_device_wait(l->device, err);
+  return wait_for_steps(r, err);
 }
 
 /* A requested node that is not the source of its buffer (an output picked from several, a view of a leaf)
