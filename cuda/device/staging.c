@@ -36,6 +36,14 @@ static gb_status next_slot (gb_cuda_staging *s, int *slot, gb_error *err) {
   return GB_OK;
 }
 
+/* The slot is free when the event is met. Without an event it must be free at once: who takes it next would wait for an
+** older copy. */
+static gb_status mark_slot (gb_cuda *gpu, int slot, gb_error *err) {
+  const cudaError_t e = cudaEventRecord(gpu->staging.done[slot], gpu->stream);
+  if (e != cudaSuccess) cudaStreamSynchronize(gpu->stream);
+  return gb_cuda_status(e, "cudaEventRecord", err);
+}
+
 gb_status gb_cuda_upload (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
   gb_cuda_staging *s = &gpu->staging;
   GB_TRY(gb_cuda_enter(gpu, err));
@@ -46,7 +54,7 @@ gb_status gb_cuda_upload (gb_cuda *gpu, void *to, const void *from, size_t bytes
     memcpy(slot_at(s, slot), (const char *)from + done, some);
     GB_CUDA_TRY(
         cudaMemcpyAsync((char *)to + done, slot_at(s, slot), some, cudaMemcpyHostToDevice, gpu->stream));
-    GB_CUDA_TRY(cudaEventRecord(s->done[slot], gpu->stream));
+    GB_TRY(mark_slot(gpu, slot, err));
   }
   return GB_OK;
 }
@@ -58,8 +66,7 @@ static gb_status start_piece (gb_cuda *gpu, const char *from, size_t bytes, size
   GB_TRY(next_slot(s, slot, err));
   GB_CUDA_TRY(cudaMemcpyAsync(slot_at(s, *slot), from + p * GB_CUDA_SLOT, piece_of(bytes - p * GB_CUDA_SLOT),
                               cudaMemcpyDeviceToHost, gpu->stream));
-  GB_CUDA_TRY(cudaEventRecord(s->done[*slot], gpu->stream));
-  return GB_OK;
+  return mark_slot(gpu, *slot, err);
 }
 
 /* While one piece is looked at, the next is under way. */

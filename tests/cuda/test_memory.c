@@ -280,11 +280,44 @@ static void test_copies (void **state) {
   run_copies("5");
 }
 
+/* A copy to a slot is queued and no event says when it is done: what passes the slot next waits for it all the same. */
+static void test_slot_without_event (void **state) {
+  enum { BYTES = 4096 };
+  static unsigned char from[BYTES], back[BYTES];
+  gb_block a, b;
+  gb_error err;
+  (void)state;
+  gpu_begin();
+  gb_device *dev = open_gpu(8 * MIB);
+  assert_int_equal(alloc(dev, BYTES, &a), GB_OK);
+  assert_int_equal(alloc(dev, BYTES, &b), GB_OK);
+  assert_int_equal(gb_memory_fill(&dev->memory, a.data, 7, BYTES, &err), GB_OK);
+  assert_true(emu_set("SCHEDULE", "lazy"));
+  emu_begin();
+  assert_true(emu_set("FAIL", "cudaEventRecord@1=2"));
+  assert_int_equal(gb_memory_download(&dev->memory, back, a.data, BYTES, &err), GB_ENOMEM);
+  for (int turn = 0; turn < GB_CUDA_SLOTS; turn++) {
+    memset(from, 20 + turn, BYTES);
+    assert_int_equal(gb_memory_upload(&dev->memory, b.data, from, BYTES, &err), GB_OK);
+    assert_int_equal(gb_memory_copy(&dev->memory, a.data, b.data, BYTES / 2, &err), GB_OK);
+    if (turn + 1 < GB_CUDA_SLOTS) continue;
+    assert_int_equal(gb_memory_download(&dev->memory, back, b.data, BYTES, &err), GB_OK);
+    assert_memory_equal(back, from, BYTES);
+  }
+  gb_ledger_free(&dev->ledger, &a);
+  gb_ledger_free(&dev->ledger, &b);
+  gpu_close(dev);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_blocks),    cmocka_unit_test(test_blocks_of_one_allocation),
-      cmocka_unit_test(test_pages),     cmocka_unit_test(test_room),
-      cmocka_unit_test(test_simulated), cmocka_unit_test(test_copies),
+      cmocka_unit_test(test_blocks),
+      cmocka_unit_test(test_blocks_of_one_allocation),
+      cmocka_unit_test(test_pages),
+      cmocka_unit_test(test_room),
+      cmocka_unit_test(test_simulated),
+      cmocka_unit_test(test_copies),
+      cmocka_unit_test(test_slot_without_event),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
