@@ -16,4 +16,7 @@ function M.is(err, ...)
   return false
 end
 
+--- Does the error say where something ran, and nothing of what it was? Attempts pass it on.
+function M.is_of_place(err) return M.is(err, "interrupted", "oom", "refused", "device", "internal") end
+
 return M

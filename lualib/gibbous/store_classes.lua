@@ -78,6 +78,7 @@ local function is_own(k)
   if k.parts then return false end
   local make <const> = rawget(kernels, k.kind)
   local ok <const>, built_in <const> = pcall(make or error, least[k.kind])
+  if not ok and raised.is_of_place(built_in) then error(built_in, 0) end
   if not ok or not kernels.is(built_in) then return true end
   return built_in.row ~= k.row
 end
@@ -96,7 +97,7 @@ local function fingerprint(k, columns)
     return k(core.tensor(rows, {dtype = "f64"})):to{dtype = "f64"}:reshape(-1):totable()
   end)
   if ok then return v end
-  if raised.is(v, "interrupted", "oom") then error(v, 0) end
+  if raised.is_of_place(v) then error(v, 0) end
   return nil
 end
 
@@ -301,6 +302,7 @@ end
 local function solver_kind(v)
   for name, make in store.sorted(solvers) do
     local ok <const>, made <const> = pcall(make, {})
+    if not ok and raised.is_of_place(made) then error(made, 0) end
     if ok and same_kind(v, made) then return name end
   end
   return nil

@@ -162,7 +162,7 @@ function M.load(path, opts)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)
   if not ok then
     if type(m) == "string" then core.raise("format", ("%s: %s"):format(path, m)) end
-    if raised.code(m) == nil or raised.is(m, "interrupted", "oom") then error(m) end
+    if raised.code(m) == nil or raised.is_of_place(m) then error(m) end
     core.raise(m.missing and "option" or "format", ("%s: %s"):format(path, m.message))
   end
   if o.x then fill(m, given_back(m, o)) end
