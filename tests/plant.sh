@@ -874,6 +874,18 @@ cuda/device/pages.c
 'memory of a GPU: the last page of a long block has no memory'
 
 cuda/device/staging.c
+'s/^  if (e != cudaSuccess) cudaStreamSynchronize(gpu->stream);//'
+'copies to a GPU: a slot without an event is taken again'
+
+lualib/gibbous/store_classes.lua
+'s/^  if not ok and raised.is_of_place(built_in) then error(built_in, 0) end//'
+'sessions of a GPU: a model that is saved without room forgets what its kernel is'
+
+host/plan/run/run.c
+'s/^    if (works(r, i)) GB_TRY/    GB_TRY/;s/return r->nlanes > 1 || works(r, 0) ? /return true ? /'
+'sessions of a GPU: the CPU waits for a device that is lost'
+
+cuda/device/staging.c
 's/^  GB_CUDA_TRY(cudaEventSynchronize(s->done\[\*slot\]));//'
 'copies to a GPU: a slot is filled before it has been read'
 
@@ -1066,6 +1078,7 @@ suite_of () {                     # file, what is wrong
     'far device: '*) targets=$(echo "$names" | sed 's/^/test_/') filter="^far/($(echo $names | tr ' ' '|'))\$"; return ;;
   esac
   case $2 in
+    'sessions of a GPU: '*) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/(faults|devices)$'; return ;;
     'plans of a GPU: '*) targets='gibbous_cuda_emulated test_cuda_plan' filter='^cuda/plan$'; return ;;
   esac
   case $1 in
