@@ -813,6 +813,38 @@ cuda/fold/encode.c
 's/    to.plain = form_of_value(e, i->a) == form_of(e, i) \&\& form_of_value(e, i->b) == 0;/    to.plain = true;/'
 'CUDA: a profile takes a varying factor for a number'
 
+cuda/emit/kernel.c
+'s/from + %d < ntile ? from + %d : ntile;", GB_CANON, GB_CANON);/from + %d < ntile ? from + %d : ntile;", GB_CANON - 1, GB_CANON - 1);/'
+'CUDA: generated chains of rows are one element short'
+
+cuda/emit/kernel.c
+'0,/"__syncthreads();"/s//"(void)0;"/'
+'CUDA: generated kernels stage rows that others still read'
+
+cuda/emit/kernel.c
+'$!N;s/"}");\n  gb_text_line(&e->text, "__syncthreads();");/"}");/;P;D'
+'CUDA: generated kernels read rows that are not staged yet'
+
+cuda/emit/kernel.c
+'s/const T sum = gb_tree<A>(%d, c%d\[i\]\[q\]);/const T sum = (T)gb_tree<gb_double>(%d, c%d[i][q]);/'
+'CUDA: the tree of a generated kernel adds in f64'
+
+cuda/emit/kernel.c
+'s/  if (mirror)$/  if (false)/'
+'CUDA: generated mirrors have lanes right of the diagonal'
+
+cuda/emit/output.c
+'s/both ? "if (ok\[q\]) " : ""/""/'
+'CUDA: generated totals count lanes past the edge'
+
+cuda/emit/output.c
+'s/e->second \&\& o->y >= 0 ? o->y : o->x/o->x/'
+'CUDA: a mirrored tile of a generated kernel is multiplied with its own side'
+
+cuda/emit/value.c
+'s/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d\[q\]", v);/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d[0]", v);/'
+'CUDA: all rows of a generated thread have the values of the first'
+
 cuda/compile/cache.c
 's/ \&\& sum == checksum(&h, image)//'
 'CUDA kernels: a file whose bytes have changed is a kernel'
@@ -1089,6 +1121,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_clock test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(clock|heap|memory|faults|panel)$' ;;
+    cuda/emit/*) targets=test_cuda_generated filter='^cuda/generated$' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;

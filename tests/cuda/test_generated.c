@@ -333,6 +333,75 @@ static void programs_of_kernels_have_the_interpreters_bits (void **state) {
   assert_int_equal(refused, refusals);
 }
 
+/* -- class UNIT, and NaN */
+
+static float *result_of (const fx *x, void **buffers) {
+  assert_int_equal(x->slot_dtype[0], GB_F32);
+  return buffers[0];
+}
+
+/* The largest difference of two results; NaN where one of them is. */
+static double distance (const fx *x, void **a, void **b) {
+  double most = 0;
+  for (size_t k = 0; k < x->out_n[0]; k++) {
+    const double d = fabs((double)result_of(x, a)[k] - (double)result_of(x, b)[k]);
+    if (!(d <= most)) most = d;
+  }
+  return most;
+}
+
+/* 2^x and square roots of the special function unit are near; here they are those of the host's library. */
+static void unit_kernels_are_close (void **state) {
+  (void)state;
+  static const int numbers[] = {0, 1, 2, 3, 4, 5};
+  const int from = nprograms, first = nkernels;
+  int other = 0;
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+    fx *x = kernel_program(numbers[k], 0);
+    far_make_rough(x);
+    assert_true(add_program(x, "unit", GB_CUDA_UNIT));
+  }
+  compile_kernels(first, nkernels);
+  assert_int_equal(nkernels - first, sizeof numbers / sizeof *numbers); /* no text is that of class EXACT */
+  for (int n = from; n < nprograms; n++) {
+    void *want[MOST];
+    fx *x = programs[n].x;
+    far_run(gpu, x);
+    memcpy(want, x->got, sizeof want);
+    memset(x->got, 0, sizeof x->got);
+    running = &programs[n];
+    far_run(gpu, x);
+    running = NULL;
+    const double d = distance(x, want, x->got);
+    other += d > 0;
+    assert_true(d <= 2e-5); /* of sums of 257 terms */
+    for (int s = 0; s < MOST; s++) free(want[s]);
+  }
+  assert_true(other >= 3);
+}
+
+/* A point that is NaN makes its own row NaN and no other one, in both classes. */
+static void a_point_that_is_nan_is_one_row (void **state) {
+  (void)state;
+  int seen = 0;
+  for (int n = 0; n < nprograms; n++) {
+    fx *x = programs[n].x;
+    const bool unit = strcmp(programs[n].name, "unit") == 0;
+    if (!unit && strcmp(programs[n].name, "kernel program 2 of size 0") != 0) continue;
+    if (x->operand[0].dtype != GB_F32) continue;
+    ((float *)x->in[x->operand[0].slot])[x->operand[0].offset + 5 * x->operand[0].stride[0]] = NAN;
+    running = &programs[n];
+    far_run(gpu, x);
+    running = NULL;
+    for (size_t k = 0; k < x->f.axis[0].extent; k++) {
+      const float v = result_of(x, x->got)[x->out[0].offset + (ptrdiff_t)k * x->out[0].stride[0]];
+      assert_int_equal(isnan(v) != 0, k == 5);
+    }
+    seen++;
+  }
+  assert_true(seen >= 5);
+}
+
 static void close_all (void) {
   for (int n = 0; n < nprograms; n++) drop(programs[n].x);
   for (int k = 0; k < nkernels; k++) gb_cuda_source_free(&kernels[k].source);
@@ -348,6 +417,8 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(programs_of_kernels_have_the_interpreters_bits),
       cmocka_unit_test(random_programs_have_the_interpreters_bits),
+      cmocka_unit_test(unit_kernels_are_close),
+      cmocka_unit_test(a_point_that_is_nan_is_one_row),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   close_all();
