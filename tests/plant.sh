@@ -874,6 +874,10 @@ cuda/compile/workers.c
 'CUDA kernels: a GPU that closes compiles all that waits'
 
 cuda/fold/fold.c
+'s/&r->code\[p->reach == GB_CUDA_MIRROR\]/r->code/'
+'CUDA kernels: what lies left of the diagonal is computed by the kernel of what lies right'
+
+cuda/fold/fold.c
 's/^    gb_cuda_refuse(r->gpu, c, r->err);/    return st;/'
 'CUDA kernels: a launch that is refused is an error of the fold'
 

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cuda/compile/compile.h"
+#include "far_fold.h"
 #include "gpu_fixture.h"
+#include "support/cpu/products.h"
 
 #define MIB ((size_t)1 << 20)
 enum { ROWS = 700, COLUMNS = 600 };
@@ -239,6 +241,37 @@ static void test_settling (void **state) {
   close_fold(&f);
 }
 
+/* The generator's kernels of symmetric programs: one for the rows right of the diagonal, one for what lies left of it. */
+static void test_symmetric (void **state) {
+  gb_device *dev;
+  gb_error err;
+  int both = 0;
+  (void)state;
+  for (int n = 0; n < 40 && both == 0; n++) {
+    fx x;
+    void *kept[MOST];
+    const size_t pairs = symmetric_program(&x, n);
+    if (pairs >= 257 * 257 && x.f.nouts == 1) {
+      for (int compiled = 0; compiled < 2; compiled++) {
+        setenv("GIBBOUS_CUDA_COMPILE", compiled ? "wait" : "off", 1);
+        must(gpu_open(0, 64 * MIB, &dev, &err), &err);
+        far_run(dev, &x);
+        for (int s = 0; s < x.nslots && !compiled; s++) {
+          const size_t bytes = x.out_n[s] * gb_dtype_size(x.slot_dtype[s]);
+          kept[s] = malloc(bytes);
+          memcpy(kept[s], x.got[s], bytes);
+        }
+        if (compiled) both += strncmp(gb_device_kernels(dev), "2 compiled, 0 from", 18) == 0;
+        gpu_close(dev);
+      }
+      assert_true(fx_same(&x, kept, x.got));
+      for (int s = 0; s < x.nslots; s++) free(kept[s]);
+    }
+    fx_free(&x);
+  }
+  assert_int_equal(both, 1);
+}
+
 /* Panels of a few rows, and other extents: one kernel serves all. */
 static void test_panels_and_extents (void **state) {
   gb_error err;
@@ -336,8 +369,8 @@ static void test_loss (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      TEST(interpreter),   TEST(adoption), TEST(settling), TEST(panels_and_extents),
-      TEST(between_parts), TEST(refused),  TEST(loss)};
+      TEST(interpreter),        TEST(adoption),      TEST(settling), TEST(symmetric),
+      TEST(panels_and_extents), TEST(between_parts), TEST(refused),  TEST(loss)};
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   fx_free(&program);
   return failed;
