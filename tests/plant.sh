@@ -941,6 +941,10 @@ cuda/fold/fold.c
 's/    if (l.bytes > most) most = l.bytes;/    if (w == 0) most = l.bytes;/'
 'plans of a GPU: a fold has the scratch of its first walk'
 
+cuda/fold/fold.c
+'s/^  GB_TRY(gb_cuda_enter(gpu, err));/&\n  void *kept;\n  cudaMalloc(\&kept, 4096);/'
+'plans of a GPU: a launch takes memory that no account has'
+
 cuda/device/status.c
 's/  case cudaErrorLaunchFailure://'
 'a failing kernel is not the loss of its GPU'
