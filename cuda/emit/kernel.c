@@ -8,7 +8,7 @@
 static void begin_kernel (gb_emission *e) {
   const bool wide = e->f->compute == GB_F64;
   gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
-  gb_text_line(&e->text, "#include \"cuda/emit/profile.cuh\"");
+  gb_text_line(&e->text, "#include \"cuda/fold/profile.cuh\"");
   gb_text_line(&e->text,
                "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s (GB_PARAMETER gb_cuda_program p) {",
                e->threads, e->blocks, GB_CUDA_EMIT_NAME);

@@ -27,10 +27,13 @@ typedef struct gb_cuda_kernel {
   gb_kernel kernel;
   gb_fold fold; /* without its lists: what gb_fold_serves compares */
   gb_cuda_type type;
+  gb_cuda_arithmetic arithmetic;
   int nwalks;
   gb_cuda_walk *walks;
   gb_cuda_code *code; /* two a walk: of its own reach, and MIRROR; NULL: nothing is compiled */
 } gb_cuda_kernel;
+
+static bool is_f32 (gb_cuda_type t) { return t == GB_CUDA_F32 || t == GB_CUDA_F32_UNIT; }
 
 void gb_cuda_fold_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
   (void)dev;
@@ -78,8 +81,8 @@ static void make_code (const gb_cuda *gpu, gb_cuda_kernel *k, const gb_fold *f) 
     const gb_cuda_walk *w = &k->walks[c / 2];
     const bool mirror = c % 2 == 1;
     if (mirror && !(f->symmetric && w->reach == GB_CUDA_ROW)) continue;
-    if (gb_cuda_emit(f, w, mirror ? GB_CUDA_MIRROR : w->reach, GB_CUDA_EXACT, &k->code[c].source, &err))
-      k->code[c].key = gb_cuda_key_of(gpu, &k->code[c].source, GB_CUDA_EXACT);
+    if (gb_cuda_emit(f, w, mirror ? GB_CUDA_MIRROR : w->reach, k->arithmetic, &k->code[c].source, &err))
+      k->code[c].key = gb_cuda_key_of(gpu, &k->code[c].source, k->arithmetic);
   }
 }
 
@@ -93,6 +96,8 @@ gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **ou
   k->fold.ins = NULL;
   k->fold.out = NULL;
   k->type = type[f->compute];
+  k->arithmetic = f->compute == GB_F32 ? (gb_cuda_arithmetic)dev->arithmetic : GB_CUDA_EXACT;
+  if (k->arithmetic == GB_CUDA_UNIT) k->type = GB_CUDA_F32_UNIT;
   const gb_status st = gb_cuda_encode(f, &k->walks, &k->nwalks, err);
   if (st != GB_OK) {
     free(k);
@@ -224,7 +229,7 @@ static size_t most_work (const gb_cuda_layout *l) {
 }
 
 static void choose_grid (gb_cuda_layout *l, const gb_cuda *gpu, gb_cuda_type type) {
-  const size_t size = type == GB_CUDA_F32 ? 4 : 8;
+  const size_t size = is_f32(type) ? 4 : 8;
   const size_t bytes = (size_t)l->p.nregs * GB_CUDA_BATCH * GB_CUDA_BLOCK * size, work = most_work(l);
   l->blocks = (unsigned)gpu->multiprocessors * BLOCKS;
   l->shared = bytes <= SHARED ? bytes : 0;
@@ -379,7 +384,7 @@ static double seconds_of (const gb_cuda *gpu, gb_cuda_type type, const gb_cuda_w
   double elements = 1;
   for (int a = 0; a < f->naxes; a++)
     if (f->axis[a].role != GB_AXIS_INNER && !(w->reduced >> a & 1)) elements *= (double)f->axis[a].extent;
-  const double slots = elements * instructions_of(w, f) * (type == GB_CUDA_F32 ? SLOTS : 2 * SLOTS);
+  const double slots = elements * instructions_of(w, f) * (is_f32(type) ? SLOTS : 2 * SLOTS);
   return slots / (gpu->multiprocessors * 128.0 * CLOCK);
 }
 

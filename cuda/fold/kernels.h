@@ -7,7 +7,13 @@
 #include "cuda/fold/program.h"
 
 /* The arithmetic of a program. */
-typedef enum gb_cuda_type { GB_CUDA_F32, GB_CUDA_F64, GB_CUDA_I64, GB_CUDA_TYPES } gb_cuda_type;
+typedef enum gb_cuda_type {
+  GB_CUDA_F32,
+  GB_CUDA_F32_UNIT,
+  GB_CUDA_F64,
+  GB_CUDA_I64,
+  GB_CUDA_TYPES
+} gb_cuda_type;
 /* ROWS, COLUMNS, ALL and ELEMENTS make chains; ABSORB and STORE work on totals. */
 typedef enum gb_cuda_pass {
   GB_CUDA_ROWS_PASS,
@@ -21,5 +27,8 @@ typedef enum gb_cuda_pass {
 /* Starts one kernel on a grid of so many thread blocks, 'shared' bytes each. */
 void gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
                     const gb_cuda_program *p);
+/* The same of GB_CUDA_F32_UNIT. */
+void gb_cuda_start_unit (gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
+                         const gb_cuda_program *p);
 
 #endif

@@ -28,8 +28,7 @@ if flags.predict and not gb.config().device:find "^cuda" then
   local ok <const>, _, code <const> = os.execute(table.concat(words, " "))
   os.exit(ok and 0 or code)
 end
-for i = #arg, 1, -1 do arg[i] = rest[i] end
-local o <const> = support.options{points = flags.quick and 2000 or 1000000, json = ""}
+local o <const> = support.options({points = flags.quick and 2000 or 1000000, json = ""}, rest)
 local device <const> = gb.config().device
 if not device:find "^cuda" then
   io.stderr:write("this session's device is ", device, ": start it with GIBBOUS_DEVICE=cuda, or ask for --predict\n")

@@ -53,20 +53,21 @@ end
 --- A word for the shell.
 function M.quoted(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
 
---- Words of the command line, and --key value pairs; every key must have a default, whose type it takes.
-function M.options(defaults)
+--- Words of the command line, and --key value pairs; every key must have a default, whose type it takes. given: other words.
+function M.options(defaults, given)
+  given = given or arg
   local o <const>, words <const> = {}, {}
   for k, v in pairs(defaults) do o[k] = v end
   local i = 1
-  while arg[i] do
-    local key <const> = arg[i]:match "^%-%-(.+)$"
+  while given[i] do
+    local key <const> = given[i]:match "^%-%-(.+)$"
     if key then
       assert(defaults[key] ~= nil, "unknown option --" .. key)
-      local text <const> = assert(arg[i + 1], "--" .. key .. " wants a value")
+      local text <const> = assert(given[i + 1], "--" .. key .. " wants a value")
       o[key] = type(defaults[key]) == "number" and assert(tonumber(text), "--" .. key .. " wants a number") or text
       i = i + 2
     else
-      words[#words + 1] = arg[i]
+      words[#words + 1] = given[i]
       i = i + 1
     end
   end

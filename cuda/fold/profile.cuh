@@ -1,8 +1,8 @@
-/* profile.cuh - kernel profiles in f32 for generated kernels: the text of arith/profile.inc over primitives of few
+/* profile.cuh - kernel profiles in f32 for generated kernels and class UNIT: the text of arith/profile.inc over primitives of few
 ** instructions. eg_ has the bits of ef_ (fold/value.cuh), class EXACT; eu_ is class UNIT, whose 2^x and square roots are the
 ** special function unit's. Least and greatest of a number and NaN are NaN, as on the CPU where profiles ask for them. */
-#ifndef GB_CUDA_EMIT_PROFILE_CUH
-#define GB_CUDA_EMIT_PROFILE_CUH
+#ifndef GB_CUDA_FOLD_PROFILE_CUH
+#define GB_CUDA_FOLD_PROFILE_CUH
 
 #include "cuda/fold/value.cuh"
 
