@@ -77,14 +77,16 @@ describe("a GPU", function()
     assert.equal("nil\tnone is compiled (GIBBOUS_CUDA_COMPILE=off)\n", (run(env .. "off", script)))
     local out <const>, errors <const> = run(env .. "never", script)
     assert.equal("", out)
-    assert.is_truthy(errors:find("GIBBOUS_CUDA_COMPILE is 'off', 'wait', 'background' or 'background:SECONDS', got 'never'", 1, true))
+    assert.is_truthy(errors:find("GIBBOUS_CUDA_COMPILE is 'off', 'wait', 'background' or 'background:SECONDS', got 'never'", 1,
+      true))
   end)
 
   it("gives the same bits by compiled kernels, which a second process finds", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local script <const> = [[
       gb.config{dtype = "f32"}
-      local x, y, v = gb.linspace(0, 1, 600):unsqueeze(2):eval(), gb.linspace(0, 2, 300):unsqueeze(2):eval(), gb.linspace(-1, 1, 300):eval()
+      local x, y = gb.linspace(0, 1, 600):unsqueeze(2):eval(), gb.linspace(0, 2, 300):unsqueeze(2):eval()
+      local v = gb.linspace(-1, 1, 300):eval()
       local k = gb.kernels.matern32{lengthscale = 0.3}
       local function show(t)
         local c = t:to "cpu":eval()
@@ -97,7 +99,8 @@ describe("a GPU", function()
     local folder <const> = os.tmpname()
     os.remove(folder)
     local function kernels(policy)
-      local out <const>, errors <const> = run(("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated XDG_CACHE_HOME=%s GIBBOUS_CUDA_COMPILE=%s")
+      local out <const>, errors <const> = run(
+        ("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated XDG_CACHE_HOME=%s GIBBOUS_CUDA_COMPILE=%s")
         :format(folder, policy), script)
       assert.equal("", errors)
       return out:match "^(.*)\n(.*)$"
