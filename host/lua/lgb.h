@@ -43,7 +43,7 @@ typedef struct lgb_session {
   int line;
   gb_dtype dtype;         /* gb.config */
   const char *arithmetic; /* of devices that have classes of it, a literal; NULL: as each is opened */
-  int devices;    /* of the device's: simulated ones, once made, stay until the end */
+  int devices;            /* of the device's: simulated ones, once made, stay until the end */
   int digits, edge;
   const char *told[LGB_TOLD]; /* script lines of which stderr said that a solve missed its tolerance */
   size_t next_told;
@@ -159,7 +159,7 @@ int lgb_optdevice (lua_State *L, int arg, int def);
 /* The device of this name, which is opened where it is not yet: all options that name devices end here. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name); /* in the graph */
-void lgb_set_arithmetic (gb_device *dev, const char *name); /* where it has a class of that name */
+void lgb_set_arithmetic (gb_device *dev, const char *name);            /* where it has a class of that name */
 gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb_error *err); /* session.c */
 gb_dtype lgb_checkdtype (lua_State *L, const char *name);
 size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" */
