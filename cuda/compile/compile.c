@@ -1,11 +1,14 @@
 /* compile.c - which kernels of a GPU are compiled, and when. Kernels are known by their keys; all of this is the launching
 ** thread's, but for jobs that the workers have. */
+#define _GNU_SOURCE
 #include "cuda/compile/compile.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "cuda/compile/workers.h"
@@ -13,11 +16,6 @@
 #define LOADED                                                                                               \
   ((size_t)64 << 20) /* bytes of images on the GPU: beyond them, the kernels used least recently go */
 enum { BUCKETS = 256 };
-#ifdef GB_CUDA_EMULATED
-#define KIND " emulated" /* its images are none of a GPU */
-#else
-#define KIND ""
-#endif
 
 typedef enum policy { OFF, WAIT, BACKGROUND } policy;
 
@@ -98,11 +96,26 @@ bool gb_cuda_compiles (const gb_cuda *gpu) {
 
 static uint64_t hash_text (uint64_t h, const char *text) { return gb_hash_bytes(h, text, strlen(text)); }
 
+/* Images of the emulation are bound to the object that holds it, and are none of a GPU. */
+static uint64_t hash_kind (uint64_t h) {
+#ifdef GB_CUDA_EMULATED
+  Dl_info here;
+  struct stat st;
+  if (dladdr((void *)(uintptr_t)&hash_kind, &here) == 0) return gb_hash_u64(h, 1);
+  char *path = realpath(here.dli_fname, NULL);
+  h = hash_text(h, path != NULL ? path : here.dli_fname);
+  if (stat(path != NULL ? path : here.dli_fname, &st) == 0)
+    h = gb_hash_u64(gb_hash_u64(h, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec);
+  free(path);
+#endif
+  return h;
+}
+
 /* What all kernels of this library share, which is much text: from two beginnings. */
 static uint64_t common[2];
 static void hash_common (void) {
   for (int n = 0; n < 2; n++) {
-    uint64_t h = hash_text((uint64_t)n + 1, GIBBOUS_VERSION KIND);
+    uint64_t h = hash_kind(hash_text((uint64_t)n + 1, GIBBOUS_VERSION));
     h = gb_hash_u64(h, CUDART_VERSION);
     for (int i = 0; i < gb_cuda_noptions; i++) h = hash_text(h, gb_cuda_options[i]);
     for (int i = 0; i < gb_cuda_nheaders; i++)
