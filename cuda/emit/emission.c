@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-  MOST_OPERANDS = sizeof((gb_emission *)NULL)->stream / sizeof(gb_stream),
   MOST_INS = 256,
   MOST_CHAINS = 128,
   TOTALS = 96, /* registers of a walk that sums both axes */
@@ -299,7 +298,7 @@ static bool take_memory (gb_emission *e, gb_error *err) {
 bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
                        gb_cuda_arithmetic a, gb_error *err) {
   *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
-  if (f->compute == GB_I64 || f->noperands > MOST_OPERANDS || !fits_reach(w)) return false;
+  if (f->compute == GB_I64 || f->noperands > GB_EMIT_OPERANDS || !fits_reach(w)) return false;
   const bool columns = reach == GB_CUDA_COL || reach == GB_CUDA_MIRROR;
   e->held = columns ? GB_CUDA_TILE : GB_CUDA_LANE;
   e->passing = columns ? GB_CUDA_LANE : GB_CUDA_TILE;

@@ -12,6 +12,7 @@
 #include "cuda/emit/text.h"
 
 enum {
+  GB_EMIT_OPERANDS = 128,  /* of a fold that is emitted, at most */
   GB_EMIT_UNROLLED = 32,   /* indices of an INNER axis whose loop is unrolled */
   GB_EMIT_ROW = 64,        /* words of a staged row that a thread takes into registers */
   GB_EMIT_STAGE = 16 << 10 /* bytes of staged rows */
@@ -41,7 +42,7 @@ typedef struct gb_emission {
   unsigned rolled; /* INNER axes whose loops are not unrolled */
   bool whole;      /* a thread takes a whole row into registers */
   int unroll;      /* passing indices at once */
-  gb_stream stream[GB_EMIT_UNROLLED * 4];
+  gb_stream stream[GB_EMIT_OPERANDS];
   unsigned char *level; /* by value */
   bool *wanted;         /* by value: of one side, and read at level FULL */
   int *place;           /* by value: in a staged row */
