@@ -1,6 +1,7 @@
-/* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. The figures are those
-** that a disassembler counts in the loops of kernels for sm_90 (docs/guide/cuda.md); every instruction of a thread
-** takes a slot, those of f64 have units of their own. */
+/* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. For products of kernels
+** they are within 3 % of what a disassembler counts in the loops for sm_90 (the table of docs/guide/cuda.md, which
+** tests/cuda/test_price.c has); other ops are estimates. Every instruction of a thread takes a slot, those of f64 have
+** units of their own. */
 #include <math.h>
 #include <string.h>
 
@@ -66,24 +67,24 @@ static price of_map (gb_op op) {
 }
 
 /* 2^x: a product and the unit's result; or clamps, five products and the exponent. */
-static price of_exp2 (const pricing *p) { return p->unit ? (price){2, 1, 0} : plain(p->f64 ? 19 : 13); }
+static price of_exp2 (const pricing *p) {
+  return p->unit ? (price){2, 1, 0} : p->f64 ? (price){24.5, 0, 16} : plain(13.1);
+}
 /* sqrt z, and the clamp before it. */
-static price of_root (const pricing *p) { return p->unit ? (price){2, 1, 0} : plain(10); }
+static price of_root (const pricing *p) { return p->unit ? (price){2, 1, 0} : plain(16); }
 
 static price of_radial (const pricing *p, const gb_ins *i) {
   price e = of_exp2(p), r = of_root(p);
   double more = 2.0 * i->order;
   if (i->profile == GB_RBF) return (price){e.slots + more, e.special, e.doubles + more};
   if (i->profile == GB_RQ) return plain(40 + more + (i->dalpha ? 30 : 0));
-  more += i->profile == GB_M32 ? 2 : i->profile == GB_M52 ? 4 : 0;
+  more += i->profile == GB_M32 ? 3 : i->profile == GB_M52 ? 5 : 0;
   return (price){e.slots + r.slots + more, e.special + r.special, e.doubles + r.doubles + more};
 }
 
-/* A difference and a product each feature; what is staged is read for four rows at once. */
+/* A difference and a product each feature. */
 static price of_front (const gb_ins *i, double features) {
-  const double each = i->kind == GB_INS_DOT ? 1 : i->w >= 0 ? 3 : 2;
-  const double reads = features / 4 / 4;
-  return (price){each * features + reads, 0, each * features};
+  return plain((i->kind == GB_INS_DOT ? 1 : i->w >= 0 ? 3 : 2) * features);
 }
 
 static price of_ins (const pricing *p, const gb_ins *i) {
@@ -104,7 +105,7 @@ static price of_emit (const pricing *p, const gb_out *o) {
   const double columns = extent(p->f, o->axis);
   switch (o->kind) {
     case GB_OUT_STORE: return plain(3);
-    case GB_OUT_CONTRACT: return (price){columns + columns / 4 / 4, 0, columns};
+    case GB_OUT_CONTRACT: return plain(columns);
     case GB_OUT_DIFF: return plain(2 * columns);
     default: return plain(o->monoid < GB_LSE ? 1 : 20);
   }
@@ -121,6 +122,19 @@ static void add (pricing *p, gb_axes deps, double times, price x) {
   } else p->side += times * x.slots;
 }
 
+/* Of a pair: the reads of what passes, 16 bytes at once, and the loop over it, which all indices that a thread holds
+** share. They are 8, or fewer where features and columns need the registers. */
+static double overhead (const gb_fold *f, bool f64) {
+  double passing = 0;
+  for (int n = 0; n < f->nins; n++)
+    if (f->ins[n].kind == GB_INS_SQDIST || f->ins[n].kind == GB_INS_DOT) passing += extent(f, f->ins[n].axis);
+  for (int o = 0; o < f->nouts; o++)
+    if (f->out[o].kind == GB_OUT_CONTRACT || f->out[o].kind == GB_OUT_DIFF)
+      passing += extent(f, f->out[o].axis);
+  const double held = passing <= 12 ? 8 : passing <= 40 ? 4 : 2;
+  return (ceil(passing / (f64 ? 2 : 4)) + 1.6) / held;
+}
+
 static void add_all (pricing *p) {
   double times[GB_FOLD_AXES + 1] = {1};
   int depth = 0;
@@ -132,7 +146,7 @@ static void add_all (pricing *p) {
     else if (i->kind == GB_INS_EMIT) add(p, p->lane | p->tile, times[depth], of_emit(p, &p->f->out[i->x]));
     else add(p, i->deps, times[depth], of_ins(p, i));
   }
-  p->slots += 1; /* the loop, which is unrolled by four, and its addresses */
+  p->slots += overhead(p->f, p->f64);
 }
 
 /* Outputs that reduce the same axes are one walk; a symmetric one takes what is left of the diagonal by columns. */
