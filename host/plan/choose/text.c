@@ -177,7 +177,7 @@ bool gb_plan_is_on (const gb_plan *p, int device) {
   const gb_lowered *low = p->prog->low;
   for (int b = 0; b < low->nbufs; b++)
     if (low->buf[b].device == device) return true;
-  return false;
+  return device > 0 && p->choice.place->abroad[device].peak > 0;
 }
 
 size_t *gb_timeline (const gb_plan *p, int device) {
@@ -186,8 +186,9 @@ size_t *gb_timeline (const gb_plan *p, int device) {
   if (live == NULL) return NULL;
   for (int t = 0; t < pl->nsteps; t++) {
     const int s = pl->order[t];
+    const gb_life *a = &pl->scratch[s], *b = &pl->state[s], *home = &pl->within[s];
+    if (p->prog->low->home == device) add_life(live, home->first, home->last, gb_round_size(home->bytes));
     if (p->prog->low->step[s].device != device) continue;
-    const gb_life *a = &pl->scratch[s], *b = &pl->state[s];
     const size_t inside = gb_nest_bytes(pl, t);
     add_life(live, a->first, a->last, inside > 0 ? inside : gb_round_size(a->bytes));
     add_life(live, b->first, b->last, gb_round_size(b->bytes));

@@ -189,13 +189,17 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
     r++;
   }
   if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &pl->state[s]);
+  if (pl->within[s].bytes > 0) {
+    *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->within[s]);
+    r++->device = device_name(p, p->prog->low->home);
+  }
   return r;
 }
 
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   const gb_placement *pl = p->choice.place;
-  size_t most = (size_t)low->nbufs + 2 * (size_t)low->nsteps + 1;
+  size_t most = (size_t)low->nbufs + 3 * (size_t)low->nsteps + 1;
   for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
   if (pl->nest != NULL) most += 3 * (size_t)pl->nest->nnodes;
   p->row = calloc(most, sizeof *p->row);
