@@ -2,6 +2,7 @@
 ** that no process has. Whoever dereferences one dies at that place; the operations of the device clear the
 ** bit, work, and return. Opened as "far" from libgibbous_far.so (GIBBOUS_DEVICE=far), in tests only. */
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,9 +121,12 @@ static gb_memory far_memory (const gb_device *dev) {
 
 enum { SPANS = 600 }; /* few more than a run keeps unread */
 static struct {
-  double now, from[SPANS], to[SPANS];
+  atomic_long launches; /* of every state of the process */
+  double from[SPANS], to[SPANS];
   int n, open;
 } far_clock;
+
+static double now (void) { return 1e-3 * (double)atomic_load(&far_clock.launches); }
 
 static gb_status begin_span (gb_device *dev, const char *name, int *span, gb_error *err) {
   (void)dev;
@@ -130,14 +134,14 @@ static gb_status begin_span (gb_device *dev, const char *name, int *span, gb_err
   if (name == NULL || far_clock.n == SPANS) return gb_fail(err, GB_EINTERNAL, "a span that cannot begin");
   far_clock.open++;
   *span = far_clock.n++;
-  far_clock.from[*span] = far_clock.now;
+  far_clock.from[*span] = now();
   return GB_OK;
 }
 
 static gb_status end_span (gb_device *dev, int span, gb_error *err) {
   (void)dev;
   if (--far_clock.open < 0) abort();
-  far_clock.to[span] = far_clock.now;
+  far_clock.to[span] = now();
   return far_is_lost() ? far_gone(err) : GB_OK;
 }
 
@@ -232,7 +236,7 @@ static gb_status launch (gb_device *dev, const gb_kernel *k, const gb_fold_args 
   here.operand = at.in;
   here.out = at.out;
   here.scratch = near(args->scratch);
-  far_clock.now += 1e-3;
+  atomic_fetch_add(&far_clock.launches, 1);
   return gb_device_launch(home_of(dev), near_kernel(k), &here, err);
 }
 
@@ -273,7 +277,7 @@ static gb_status opaque (gb_device *dev, const gb_opaque *o, const void *const *
   if (lacks(o->op)) return gb_fail(err, GB_EINTERNAL, "the far device lacks %s", gb_ops[o->op].name);
   reach(&at, o->nin, in, o->nout, out);
   if (o->grown) reach_rows(o, &at, table);
-  far_clock.now += 1e-3;
+  atomic_fetch_add(&far_clock.launches, 1);
   return home_of(dev)->ops->opaque(home_of(dev), o, at.in, at.out, near(scratch), err);
 }
 
@@ -303,39 +307,49 @@ static const char *isa (const gb_device *dev) { return gb_device_isa(home_of(dev
 static const char *library (const gb_device *dev) { return gb_device_library(home_of(dev)); }
 static void close_device (gb_device *dev) { (void)dev; }
 
+static gb_price_ops prices;
+static gb_device_ops ops = {.name = "far",
+                            .compile = compile,
+                            .release = release,
+                            .kernel_scratch = kernel_scratch,
+                            .kernel_state = kernel_state,
+                            .launch = launch,
+                            .supports = supports,
+                            .opaque_scratch = opaque_scratch,
+                            .opaque = opaque,
+                            .wait = wait,
+                            .set_threads = set_threads,
+                            .isa = isa,
+                            .library = library,
+                            .memory = far_memory,
+                            .close = close_device,
+                            .panel = &far_panel_ops};
+
+/* Once: several states may open the device at a time. Its prices are the fixed figures of its home. */
+static void choose_ops (const gb_device *home) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool chosen;
+  pthread_mutex_lock(&lock);
+  if (!chosen && home->ops != NULL && home->ops->price != NULL && getenv("GIBBOUS_FAR_UNPRICED") == NULL) {
+    prices = *home->ops->price;
+    prices.measure = NULL;
+    ops.price = &prices;
+  }
+  if (!chosen && getenv("GIBBOUS_FAR_CLOCK") != NULL) ops.clock = &clock_ops;
+  chosen = home->ops != NULL;
+  pthread_mutex_unlock(&lock);
+}
+
 gb_device_open_function gb_device_open_plugin;
 gb_status gb_device_open_plugin (unsigned abi, gb_device *home, int ordinal, size_t limit, gb_device **out,
                                  gb_error *err) {
-  static gb_price_ops prices;
-  static gb_device_ops ops = {.name = "far",
-                              .compile = compile,
-                              .release = release,
-                              .kernel_scratch = kernel_scratch,
-                              .kernel_state = kernel_state,
-                              .launch = launch,
-                              .supports = supports,
-                              .opaque_scratch = opaque_scratch,
-                              .opaque = opaque,
-                              .wait = wait,
-                              .set_threads = set_threads,
-                              .isa = isa,
-                              .library = library,
-                              .memory = far_memory,
-                              .close = close_device,
-                              .panel = &far_panel_ops};
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
   if (ordinal > 0) return gb_fail(err, GB_EDEVICE, "there is one far device, number 0");
   GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
-  if (home->ops != NULL && home->ops->price != NULL && getenv("GIBBOUS_FAR_UNPRICED") == NULL) {
-    /* the fixed figures of its home */
-    prices = *home->ops->price;
-    prices.measure = NULL;
-    ops.price = &prices;
-  }
-  if (getenv("GIBBOUS_FAR_CLOCK") != NULL) ops.clock = &clock_ops;
+  choose_ops(home);
   dev->priv = home;
   dev->pool = home->pool;
   gb_device_init(dev, &ops, far_memory(dev), limit != 0 ? limit : home->ledger.limit);
