@@ -1,6 +1,6 @@
 #!/bin/sh
 # pack.sh FOLDER - a build that runs on a machine which has a driver and nothing else: programs, the CUDA library, tests, scripts,
-# and the shared libraries of all of them, in FOLDER. Build first (./bootstrap build with the CUDA toolkit), then copy the folder
+# and the shared libraries of all of them, in FOLDER and in FOLDER.tar.gz (about 37 MB). Build first (./bootstrap build with the CUDA toolkit), then copy the folder
 # and run FOLDER/tests/gpu/run.sh there.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -20,4 +20,5 @@ cp -L "$(command -v busted)" "$to/build/busted/busted.lua"
 cp -r scripts spec "$to/"
 cp -r tests/gpu "$to/tests/"
 [ ! -e .busted ] || cp .busted "$to/"
-du -sh "$to"
+tar -C "$(dirname "$to")" -czf "$to.tar.gz" "$(basename "$to")"
+du -sh "$to" "$to.tar.gz"
