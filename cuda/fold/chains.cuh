@@ -67,14 +67,14 @@ template <class A> struct gb_chains {
   /* Times a difference of points: along the axis that the output keeps, less along the one that it reduces. */
   GB_CALLED void diff (gb_frame<A> &f, const gb_cuda_out &o, int slot, int value, int kept, int other) const {
     for (int c = 0; c < o.cols; c++) {
-      f.idx[o.axis] = (size_t)c;
+      if (o.axis >= 0) f.idx[o.axis] = (size_t)c;
       for (int w = 0; w < W; w++) {
         T &acc = chain(f, o, slot * o.cols + c, w);
         const T d = A::sub(gb_element(f, f.p->operand[kept], w), gb_element(f, f.p->operand[other], w));
         if (valid[w]) acc = A::fma(f.at(value, w), d, acc);
       }
     }
-    f.idx[o.axis] = 0;
+    if (o.axis >= 0) f.idx[o.axis] = 0;
   }
 
   /* The product is rounded before it is added. */

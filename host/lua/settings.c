@@ -1,4 +1,5 @@
 /* settings.c - gb.config, gb.devices, gb.version, gb.seed, gb.clock, gb.type. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,14 +15,35 @@ static const char *found (const char *const *names, const char *name) {
   return *names;
 }
 
+/* Of the devices that are open; else what those will have that are opened later. */
 static const char *arithmetic_of (const lgb_session *s) {
   const char *own = gb_device_arithmetic(s->device);
-  return *own != '\0' ? own : s->arithmetic != NULL ? s->arithmetic : "unit";
+  for (int i = 0; i < s->nopened && *own == '\0'; i++) own = gb_device_arithmetic(s->opened[i]);
+  if (*own != '\0') return own;
+  if (s->arithmetic != NULL) return s->arithmetic;
+  const char *asked = getenv("GIBBOUS_CUDA_ARITHMETIC");
+  return asked != NULL && found(arithmetics, asked) != NULL ? found(arithmetics, asked) : "unit";
 }
 
 void lgb_set_arithmetic (gb_device *dev, const char *name) {
   gb_error err;
   (void)gb_device_set_arithmetic(dev, name, &err); /* a device without classes has what it has */
+}
+
+/* A value is that of its expression: equal ones are merged, so a device computes in one class only. */
+static void check_unused (lua_State *L, const gb_device *dev, const char *name) {
+  const char *own = gb_device_arithmetic(dev);
+  if (dev->compiled > 0 && *own != '\0' && strcmp(own, name) != 0)
+    lgb_fail(
+        L, GB_EOPTION,
+        "config: %s has computed in arithmetic '%s' already: choose '%s' before, or for the whole script by "
+        "GIBBOUS_CUDA_ARITHMETIC=%s",
+        dev->name, own, name, name);
+}
+
+static void check_all_unused (lua_State *L, const lgb_session *s, const char *name) {
+  for (const gb_device *dev = s->device; dev != NULL; dev = dev->next) check_unused(L, dev, name);
+  for (int i = 0; i < s->nopened; i++) check_unused(L, s->opened[i], name);
 }
 
 static void set_arithmetics (lgb_session *s, const char *name) {
@@ -36,6 +58,7 @@ static const char *check_arithmetic (lua_State *L, const lgb_session *s) {
     lgb_fail(L, GB_EOPTION, "config: arithmetic '%s' is not in this version: choose 'unit' or 'exact'", name);
   if (found(arithmetics, name) == NULL)
     lgb_fail(L, GB_EOPTION, "config: option 'arithmetic' must be 'unit' or 'exact', got '%s'", name);
+  check_all_unused(L, s, name);
   return found(arithmetics, name);
 }
 

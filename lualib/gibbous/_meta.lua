@@ -745,7 +745,7 @@ function core.memory.room() end
 
 --- Sets dtype ("f64" or "f32"), device, devices, threads, digits, edge, arithmetic; gives the previous values of those, or all
 --- without argument. arithmetic: of kernel profiles in f32 on a GPU, "unit" (its special function unit) or "exact" (the bits of the
---- CPU). devices = n: besides cpu there are cpu:2 to cpu:n, simulated: memory limits of their own, the same code and
+--- CPU); chosen before the device computes. devices = n: besides cpu there are cpu:2 to cpu:n, simulated: memory limits of their own, the same code and
 --- threads, one after the other (GIBBOUS_DEVICES sets it at the start).
 ---@return table
 function gb.config(o) end

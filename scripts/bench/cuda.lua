@@ -23,12 +23,16 @@ end
 if flags.predict and not gb.config().device:find "^cuda" then
   local real <const> = (gb.devices().kinds.cuda.count or 0) > 0
   local words <const> = {"GIBBOUS_DEVICE=cuda", real and "" or "GIBBOUS_CUDA=emulated", support.quoted(support.binary()),
-    support.quoted(arg[0]), "--predict"}
+    support.quoted(arg[0]), "--predict", flags.quick and "--quick" or ""}
   for _, word in ipairs(rest) do words[#words + 1] = support.quoted(word) end
   local ok <const>, _, code <const> = os.execute(table.concat(words, " "))
   os.exit(ok and 0 or code)
 end
-local o <const> = support.options({points = flags.quick and 2000 or 1000000, json = ""}, rest)
+local o <const>, extra <const> = support.options({points = flags.quick and 2000 or 1000000, json = ""}, rest)
+if #extra > 0 or o.points < 1 or not math.tointeger(o.points) then
+  io.stderr:write("usage: cuda.lua [--predict] [--quick] [--points n] [--json file]\n")
+  os.exit(2)
+end
 local device <const> = gb.config().device
 if not device:find "^cuda" then
   io.stderr:write("this session's device is ", device, ": start it with GIBBOUS_DEVICE=cuda, or ask for --predict\n")

@@ -1,76 +1,114 @@
---- Classes of arithmetic of a GPU: what each promises, and that values of one never stand in for those of another. With the
---- emulated GPU as the session's device.
+--- A class of arithmetic of a GPU, that of GIBBOUS_CUDA_ARITHMETIC, and what it promises. With the emulated GPU as the session's
+--- device and GIBBOUS_ISA=avx2; run once for each class.
 local gb <const> = require "gibbous"
 local process <const> = require "spec.process"
 
-local f32 <const> = {dtype = "f32", seed = 7}
+local class <const>, device <const> = gb.config().arithmetic, gb.config().device
 local n <const> = 300
-local x <const>, y <const> = gb.randn(n, 3, f32):eval(), gb.randn(n, 3, {dtype = "f32", seed = 8}):eval()
-local v <const> = gb.randn(n, {dtype = "f32", seed = 9}):eval()
-
-local kernels <const> = {
-  rbf = gb.kernels.rbf{lengthscale = 0.7}, matern12 = gb.kernels.matern12{lengthscale = 0.7},
-  matern32 = gb.kernels.matern32{lengthscale = 0.7}, matern52 = gb.kernels.matern52{lengthscale = 0.7},
-  rational_quadratic = gb.kernels.rational_quadratic{lengthscale = 0.7, alpha = 1.3},
-}
-
---- f's result in a class; the one before comes back.
-local function within(class, f)
-  local before <const> = gb.config{arithmetic = class}
-  local out <const> = f()
-  gb.config(before)
-  return out
-end
 
 local function bytes(t) return table.concat(t:reshape(-1):totable(), " ") end
+
+--- The largest difference of two tensors, relative to the second.
+local function worst(got, want)
+  local a <const>, b <const> = got:to{dtype = "f64"}:to "cpu", want:to{dtype = "f64"}:to "cpu"
+  return ((a - b):abs() / gb.maximum(b:abs(), 1e-30)):max():item()
+end
+
+--- Numbers that are made on the CPU.
+local function points(where, rows, columns, seed)
+  return gb.randn(rows, columns, {dtype = "f32", seed = seed, device = "cpu"}):to(where):eval():detach()
+end
+
+local names <const> = {"rbf", "matern12", "matern32", "matern52"}
+
+describe("a kernel in class " .. class, function()
+  it("is that of the CPU's avx2: bit for bit, or as near as it promises", function()
+    for _, name in ipairs(names) do
+      local k <const> = gb.kernels[name]{lengthscale = 0.7}
+      local function matrix(where) return k(points(where, n, 3, 7), points(where, n, 3, 8)):eval() end
+      local here <const>, home <const> = matrix(device), matrix "cpu"
+      if class == "exact" then assert.equal(bytes(home), bytes(here), name)
+      else
+        -- 2 ulp of the unit, half an ulp of each rounded step, and 0.35 ulp for each unit of the exponent, which is below 40
+        local gap <const> = worst(here, home)
+        assert.is_true(gap > 0 and gap <= (4 + 0.35 * 40) * 2 ^ -23, name .. ": " .. gap)
+      end
+    end
+  end)
+
+  it("has such products and gradients by points, of one dimension and of several", function()
+    for d = 1, 3 do
+      for _, size in ipairs{{300, 200}, {20, 600}} do
+        local k <const> = gb.kernels.matern52{lengthscale = 0.7}
+        local function slopes(where)
+          local a <const> = points(where, size[1], d, 3):requires_grad()
+          return gb.grad(k(a, points(where, size[2], d, 4)):sum(), a):eval()
+        end
+        local here <const>, home <const> = slopes(device), slopes "cpu"
+        if class == "exact" then assert.equal(bytes(home), bytes(here), d .. " dimensions") end
+        assert.is_true((here:to "cpu" - home):abs():max():item() <= 1e-4 * home:abs():max():item(), d .. " dimensions")
+      end
+    end
+  end)
+
+  it("passes NaN on, in its row alone", function()
+    local x <const> = gb.where(gb.range(0, n - 1, 1, {dtype = "f32"}):unsqueeze(2):ne(16), points(device, n, 3, 7), 0 / 0)
+    local isnan <const> = gb.kernels.rbf{}(x, points(device, n, 3, 8)):sum(2):isnan():totable()
+    for i = 1, n do assert.equal(i == 17, isnan[i], "row " .. i) end
+  end)
+
+  it("stays in it: another class is refused once the device has computed", function()
+    local other <const> = class == "exact" and "unit" or "exact"
+    local ok <const>, err <const> = pcall(gb.config, {arithmetic = other})
+    assert.is_false(ok)
+    assert.equal("option", err.code)
+    assert.matches(("has computed in arithmetic '%s' already"):format(class), err.message)
+    assert.equal(class, gb.config().arithmetic)
+    assert.same({arithmetic = class}, gb.config{arithmetic = class})
+  end)
+
+  it("has the same bits by the interpreter and by generated kernels", function()
+    local script <const> = [[local gb = require "gibbous"
+      local x, y = gb.randn(300, 3, {dtype = "f32", seed = 7}), gb.randn(300, 3, {dtype = "f32", seed = 8})
+      local v = gb.randn(300, {dtype = "f32", seed = 9})
+      for _, name in ipairs{"rbf", "matern12", "matern32", "rational_quadratic"} do
+        print(table.concat(gb.kernels[name]{lengthscale = 0.7}(x, y):matmul(v):totable(), " "))
+      end
+      local kinds = {}
+      for _, row in ipairs(gb.profile(function() return gb.kernels.rbf{lengthscale = 0.7}(x, y):matmul(v) end)) do
+        kinds[row.carrier] = true
+      end
+      io.stderr:write(kinds.compiled and "compiled" or "interpreted")]]
+    local said <const> = {}
+    for _, compile in ipairs{"off", "wait"} do
+      local out <const>, errors <const> = process.run({"-e", script}, {env = "GIBBOUS_CUDA_COMPILE=" .. compile})
+      assert.equal(compile == "off" and "interpreted" or "compiled", errors)
+      said[#said + 1] = out
+    end
+    assert.is_true(#said[1] > 5000)
+    assert.equal(said[1], said[2])
+  end)
+end)
 
 describe("arithmetic", function()
   it("is 'unit' unless something else is asked for, and is told", function()
     local out <const> = process.run({"-e", [[local gb = require "gibbous"
-      local x = gb.zeros(2):to "cuda":eval()
-      print(gb.config().arithmetic, gb.devices()[2].arithmetic, gb.devices()[1].arithmetic)
+      print(gb.config().arithmetic)
       gb.config{arithmetic = "exact"}
-      print(gb.config().arithmetic, gb.devices()[2].arithmetic)]]},
+      local x = gb.zeros(2):to "cuda":eval()
+      print(gb.config().arithmetic, gb.devices()[2].arithmetic, gb.devices()[1].arithmetic)]]},
       {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA_ARITHMETIC= GIBBOUS_CUDA=emulated"})
-    assert.equal("unit\tunit\tnil\nexact\texact\n", out)
+    assert.equal("unit\nexact\texact\tnil\n", out)
   end)
 
-  it("'exact' has the bits of the CPU's avx2, in kernels and their gradients", function()
-    for name, k in pairs(kernels) do
-      local here <const> = within("exact", function() return k(x, y):matmul(v):eval() end)
-      local home <const> = k(x:to "cpu", y:to "cpu"):matmul(v:to "cpu"):eval()
-      assert.equal(bytes(home), bytes(here), name)
-    end
-  end)
-
-  it("'unit' is near it", function()
-    for name, k in pairs(kernels) do
-      local exact <const> = within("exact", function() return k(x, y):to{dtype = "f64"}:eval() end)
-      local unit <const> = within("unit", function() return k(x, y):to{dtype = "f64"}:eval() end)
-      local worst <const> = ((unit - exact):abs() / gb.maximum(exact:abs(), 1e-30)):max():item()
-      -- 2 ulp of the unit, half an ulp of each rounded step, and 0.35 ulp for each unit of the exponent, which is below 40 here
-      assert.is_true(worst <= (4 + 0.35 * 40) * 2 ^ -23, name .. ": " .. worst)
-    end
-  end)
-
-  it("of another class computes anew what was computed", function()
-    local k <const> = kernels.matern32(x, y)
-    local out <const> = k:matmul(v)
-    local first <const> = within("exact", function() return bytes(out:eval()) end)
-    local other <const> = within("unit", function() return bytes(k:matmul(v):eval()) end)
-    local again <const> = within("exact", function() return bytes(kernels.matern32(x, y):matmul(v):eval()) end)
-    assert.equal(first, again)
-    assert.equal(first, bytes(out))
-    assert.is_string(other)
-  end)
-
-  it("passes NaN on, in its row alone", function()
-    for _, class in ipairs{"exact", "unit"} do
-      local bad <const> = gb.where(gb.range(0, n - 1, 1, {dtype = "f32"}):unsqueeze(2):ne(16), x, 0 / 0)
-      local out <const> = within(class, function() return kernels.rbf(bad, y):matmul(v):eval() end)
-      local isnan <const> = out:isnan():totable()
-      for i = 1, n do assert.equal(i == 17, isnan[i], class .. " row " .. i) end
-    end
+  it("of the environment is told before and after a device is open", function()
+    local out <const> = process.run({"-e", [[local gb = require "gibbous"
+      print(gb.config().arithmetic)
+      local x = gb.zeros(2):to "cuda":eval()
+      print(gb.config().arithmetic)
+      gb.config(gb.config{arithmetic = "exact"})
+      print(gb.devices()[2].arithmetic)]]}, {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA_ARITHMETIC=exact GIBBOUS_CUDA=emulated"})
+    assert.equal("exact\nexact\nexact\n", out)
   end)
 
   it("that is not there is an error", function()
@@ -84,32 +122,5 @@ describe("arithmetic", function()
       {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA_ARITHMETIC=fast GIBBOUS_CUDA=emulated"})
     assert.matches("GIBBOUS_CUDA_ARITHMETIC must be 'unit' or 'exact', got 'fast'", errors)
     assert.is_true(rc ~= 0)
-  end)
-end)
-
-describe("generated kernels", function()
-  it("have the bits of the interpreter in both classes", function()
-    local script <const> = [[local gb = require "gibbous"
-      local x, y = gb.randn(300, 3, {dtype = "f32", seed = 7}), gb.randn(300, 3, {dtype = "f32", seed = 8})
-      local v = gb.randn(300, {dtype = "f32", seed = 9})
-      for _, name in ipairs{"rbf", "matern12", "matern32", "matern52", "rational_quadratic"} do
-        print(table.concat(gb.kernels[name]{lengthscale = 0.7}(x, y):matmul(v):totable(), " "))
-      end
-      local kinds = {}
-      for _, row in ipairs(gb.profile(function() return gb.kernels.rbf{lengthscale = 0.7}(x, y):matmul(v) end)) do
-        kinds[row.carrier] = true
-      end
-      io.stderr:write(kinds.compiled and "compiled" or "interpreted")]]
-    for _, class in ipairs{"exact", "unit"} do
-      local said <const> = {}
-      for _, compile in ipairs{"off", "wait"} do
-        local env <const> = ("GIBBOUS_CUDA_COMPILE=%s GIBBOUS_CUDA_ARITHMETIC=%s"):format(compile, class)
-        local out <const>, errors <const> = process.run({"-e", script}, {env = env})
-        assert.equal(compile == "off" and "interpreted" or "compiled", errors)
-        said[#said + 1] = out
-      end
-      assert.is_true(#said[1] > 5000)
-      assert.equal(said[1], said[2], class)
-    end
   end)
 end)

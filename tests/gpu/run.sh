@@ -26,6 +26,7 @@ busted=$(command -v busted || echo "$root/build/busted/busted.lua")
 [ ! -d build/busted ] || export LUA_PATH="$root/build/busted/?.lua;$root/build/busted/?/init.lua;;" LUA_CPATH="$root/build/busted/?.so;;"
 [ -e "$library/libgibbous_cuda.so" ] || { echo "run.sh: $library/libgibbous_cuda.so is missing: build it first" >&2; exit 2; }
 export GIBBOUS_DEVICE_PATH="$library" GIBBOUS_CUDA_LIBRARY="$library/libgibbous_cuda.so" GIBBOUS_ISA=avx2 GIBBOUS_THREADS=4
+[ -x "$tests/test_cuda_fold" ] || { echo "run.sh: $tests/test_cuda_fold is missing: build it first (ninja -C build)" >&2; exit 2; }
 programs=400; [ $short = no ] || programs=40
 
 table=$out/gpu-results.md

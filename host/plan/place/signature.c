@@ -70,12 +70,7 @@ static uint64_t of_cut (const gb_cut *c, size_t grain) {
 /* Functions of another device may round in another way. */
 static uint64_t of_home (const gb_step *st) { return gb_step_is_home(st) ? 0x9e3779b97f4a7c15u : 0; }
 
-/* Neither may those of another class of one device's arithmetic. */
-static uint64_t of_class (int arithmetic) {
-  return arithmetic == 0 ? 0 : gb_hash_u64(0x51ed270b, (uint64_t)arithmetic);
-}
-
-static bool sign_fold (const gb_step *st, uint64_t cut, int arithmetic, uint64_t *made) {
+static bool sign_fold (const gb_step *st, uint64_t cut, uint64_t *made) {
   const gb_fold *f = &st->fold;
   signer s = {.st = st, .made = made, .value = calloc((size_t)f->nvalues + 1, sizeof *s.value)};
   if (s.value == NULL) return false;
@@ -83,8 +78,7 @@ static bool sign_fold (const gb_step *st, uint64_t cut, int arithmetic, uint64_t
     sign_ins(&s, &f->ins[i]);
     if (f->ins[i].kind != GB_INS_EMIT) continue;
     const gb_out *o = &f->out[f->ins[i].x];
-    const uint64_t h = of_out(&s, o, f->ins[i].a) + (o->reduced != 0 ? cut : 0) + of_home(st) +
-                       of_class(arithmetic);
+    const uint64_t h = of_out(&s, o, f->ins[i].a) + (o->reduced != 0 ? cut : 0) + of_home(st);
     made[st->out[o->slot]] = h;
     if (o->kind == GB_OUT_REDUCE && o->monoid == GB_KSMALLEST && o->slot2 >= 0)
       made[st->out[o->slot2]] = h + 1;
@@ -100,8 +94,8 @@ static void sign_opaque (const gb_step *st, uint64_t cut, uint64_t *made) {
 }
 
 /* The blocks of a product go by the grain as well, whichever of its axes the batch is. */
-gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, const int *computes,
-                                uint64_t *made, gb_error *err) {
+gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made,
+                                gb_error *err) {
   for (int b = 0; b < low->nbufs; b++) made[b] = low->buf[b].cls == GB_BUF_LEAF;
   for (int s = 0; s < low->nsteps; s++) {
     const gb_cut *c = batch == NULL ? NULL : &batch->cut[s];
@@ -110,7 +104,7 @@ gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, c
     const gb_step *st = &low->step[s];
     if (st->added) made[st->out[0]] = made[st->in[0]];
     else if (!st->is_fold) sign_opaque(st, blocks + of_home(st), made);
-    else if (!sign_fold(st, cut, computes[st->device], made))
+    else if (!sign_fold(st, cut, made))
       return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   }
   return GB_OK;

@@ -4,9 +4,8 @@
 
 #include "plan/tile/axes.h"
 
-/* Fills made[buffers]. 'batch': the axis whose sums run in grains, or NULL; computes[devices]: the class of arithmetic
-** of each. Equal signatures of one node mean equal bits. Errors: ENOMEM. */
-gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, const int *computes,
-                                uint64_t *made, gb_error *err);
+/* Fills made[buffers]. 'batch': the axis whose sums run in grains, or NULL. Equal signatures of one node
+** mean equal bits. Errors: ENOMEM. */
+gb_status gb_buffer_signatures (const gb_lowered *low, const gb_tiling *batch, uint64_t *made, gb_error *err);
 
 #endif

@@ -25,7 +25,7 @@ gb_lowered_plan *gb_lowered_plan_find (gb_plan_context *c, uint64_t structure, s
   for (int i = 0; i < c->nprograms; i++) {
     gb_lowered_plan *p = c->program[i];
     if (p->structure != structure || p->nnodes != nnodes || p->nouts != nouts) continue;
-    if (!gb_lowered_plan_has_threads(p, g) || !gb_lowered_plan_has_arithmetic(p, g)) continue;
+    if (!gb_lowered_plan_has_threads(p, g)) continue;
     p->used = ++c->clock;
     return p;
   }

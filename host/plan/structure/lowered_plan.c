@@ -181,10 +181,6 @@ static int threads_of (const gb_graph *g, int number) {
   return gb_pool_threads(gb_graph_device(g, number)->pool);
 }
 
-static void note_arithmetic (gb_lowered_plan *p, const gb_graph *g) {
-  for (int i = 0; i < p->low->ndevices; i++) p->computes[i] = gb_graph_device(g, i)->arithmetic;
-}
-
 static void note_threads (gb_lowered_plan *p, const gb_graph *g) {
   for (int i = 0; i < p->low->ndevices; i++) p->threads[i] = threads_of(g, i);
 }
@@ -203,8 +199,7 @@ gb_status gb_lowered_plan_new (gb_graph *g, const gb_order *o, size_t nouts, gb_
       rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->low->nsteps);
     else rc = find_batch(p, o->node, err);
     if (rc == GB_OK) rc = find_packed(g, p, err);
-    note_arithmetic(p, g);
-    if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->computes, p->arithmetic, err);
+    if (rc == GB_OK) rc = gb_buffer_signatures(p->low, p->batch, p->arithmetic, err);
   }
   if (rc != GB_OK) {
     if (p->low != NULL) gb_lowered_plan_unref(p);
@@ -274,12 +269,6 @@ gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err)
   GB_TRY(gb_ledger_book(l, now, "a plan", err));
   p->booked = now;
   return GB_OK;
-}
-
-bool gb_lowered_plan_has_arithmetic (const gb_lowered_plan *p, const gb_graph *g) {
-  for (int i = 0; i < p->low->ndevices; i++)
-    if (p->computes[i] != gb_graph_device(g, i)->arithmetic) return false;
-  return true;
 }
 
 bool gb_lowered_plan_has_threads (const gb_lowered_plan *p, const gb_graph *g) {

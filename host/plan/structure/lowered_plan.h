@@ -21,8 +21,7 @@ typedef struct gb_axes_found {
 
 typedef struct gb_lowered_plan {
   int refs;
-  int threads[GB_GRAPH_DEVICES];  /* by number of the device: scratch is for so many */
-  int computes[GB_GRAPH_DEVICES]; /* the class of arithmetic of its kernels there */
+  int threads[GB_GRAPH_DEVICES]; /* by number of the device: scratch is for so many */
   uint64_t structure;
   size_t nnodes, nouts;
   gb_lowered *low;
@@ -57,8 +56,6 @@ gb_status gb_lowered_plan_book (gb_lowered_plan *p, gb_ledger *l, gb_error *err)
 bool gb_lowered_plan_has_threads (const gb_lowered_plan *p, const gb_graph *g);
 /* Where it is not, sizes scratch for these numbers and drops placements. */
 void gb_lowered_plan_follow_threads (gb_lowered_plan *p, const gb_graph *g);
-/* Its kernels are of the classes of arithmetic that the devices have now. */
-bool gb_lowered_plan_has_arithmetic (const gb_lowered_plan *p, const gb_graph *g);
 /* Its kernels on another device too, compiled for steps within 'tiling'. Errors: ENOMEM; those of compiling. */
 gb_status gb_lowered_plan_compile (gb_lowered_plan *p, const gb_graph *g, gb_device *dev,
                                    const gb_tiling *tiling, gb_error *err);
