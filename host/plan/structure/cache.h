@@ -35,8 +35,8 @@ typedef struct gb_plan_context {
   /* A graph belongs to one thread, but for runs of its plans with bound leaves: they hold this lock while they
   ** begin and end and while a registered op runs, not while steps run. Recursive: ops run plans. */
   pthread_mutex_t lock;
-  int calls;            /* registered ops that run; what is run meanwhile is within a run */
-  size_t home_peak;     /* as gb_plan_swap_home_peak has it */
+  int calls;        /* registered ops that run; what is run meanwhile is within a run */
+  size_t home_peak; /* as gb_plan_swap_home_peak has it */
 } gb_plan_context;
 
 /* Of the graph; made on first use. NULL: no memory. */
