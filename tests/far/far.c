@@ -325,18 +325,18 @@ static gb_device_ops ops = {.name = "far",
                             .close = close_device,
                             .panel = &far_panel_ops};
 
-/* Once: several states may open the device at a time. Its prices are the fixed figures of its home. */
+/* Several states may open the device at a time; each part is chosen once. Its prices are the fixed figures of the first
+** home that has some. */
 static void choose_ops (const gb_device *home) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static bool chosen;
   pthread_mutex_lock(&lock);
-  if (!chosen && home->ops != NULL && home->ops->price != NULL && getenv("GIBBOUS_FAR_UNPRICED") == NULL) {
+  if (ops.price == NULL && home->ops != NULL && home->ops->price != NULL &&
+      getenv("GIBBOUS_FAR_UNPRICED") == NULL) {
     prices = *home->ops->price;
     prices.measure = NULL;
     ops.price = &prices;
   }
-  if (!chosen && getenv("GIBBOUS_FAR_CLOCK") != NULL) ops.clock = &clock_ops;
-  chosen = home->ops != NULL;
+  if (ops.clock == NULL && getenv("GIBBOUS_FAR_CLOCK") != NULL) ops.clock = &clock_ops;
   pthread_mutex_unlock(&lock);
 }
 
