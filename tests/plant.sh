@@ -762,6 +762,10 @@ cuda/fold/walk.cuh
 'CUDA: the mirror takes one lane too many'
 
 cuda/fold/chains.cuh
+'s/^    if (o.axis >= 0) f.idx\[o.axis\] = 0;$/    f.idx[o.axis] = 0;/'
+'CUDA: slopes of one dimension write before the indices'
+
+cuda/fold/chains.cuh
 's/  for (int n = GB_LANES \/ 2; n > 0; n \/= 2) {/  for (int n = 1; n < GB_LANES; n *= 2) {/'
 'CUDA: the tree over virtual lanes goes the other way'
 
