@@ -137,7 +137,7 @@ local heading <const> = {"n", "spelling", "device", "storage", "points", "matrix
 local function fold_of(f)
   local p <const> = gb.profile(f)
   for _, r in ipairs(p) do
-    if r.op:find "^fold rbf" then return r.op, r.carrier end
+    if r.op:find "^fold rbf" then return r.op, ("%s %s"):format(r.carrier, r.kernel) end
   end
   error "no step computes the pairs in one fold"
 end
