@@ -341,9 +341,9 @@ describe('solver = "auto"', function()
     for i, steps in ipairs{0, 3} do
       m:set{["kernel.lengthscale"] = 0.5, ["kernel.variance"] = 1, ["likelihood.noise"] = 0.1}
       local why <const> = tostring(m:fit(many, many:sum(2):sin(), {steps = steps}).why)
+      -- 7 MiB; 6 where the device has memory of its own, for a solver's numbers are at home
       assert.matches("^auto: direct, exact and quick enough %(direct about 0%.%d+ s and 3%.9%d MiB a step; iterative at "
-        .. "least 0%.%d+ s and "
-        .. "7%.3%d MiB a step; budget [%d.]+ [KMG]iB%)$", why)
+        .. "least 0%.%d+ s and [67]%.3%d MiB a step; budget [%d.]+ [KMG]iB%)$", why)
       assert.equal(i, decided)
     end
   end)
