@@ -84,7 +84,7 @@ if [ -e "$busted" ]; then
   [ $short = yes ] || specs="$specs spec/gp/model/gate0_spec.lua spec/gp/predict/gp_variance_spec.lua spec/plan/lacks_spec.lua"
   part specs 200 $gibbous "$busted" --output=TAP $specs
 else skip specs "busted is not here"; fi
-[ $short = yes ] || part mauna_loa 200 $gibbous scripts/mauna_loa.lua "$out"
+[ $short = yes ] || part mauna_loa 200 $gibbous scripts/mauna_loa.lua "$out/mauna_loa.svg"
 # 4. Sanitizers on a few programs.
 if [ $emulated = no ] && command -v compute-sanitizer >/dev/null 2>&1; then
   for tool in memcheck racecheck; do
