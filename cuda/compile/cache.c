@@ -67,7 +67,7 @@ static bool is_ours (const header *h, const gb_cuda_key *key, size_t size) {
          h->bytes <= GB_CUDA_CACHE_BYTES && size == sizeof *h + h->bytes + sizeof(uint64_t);
 }
 
-/* The image; NULL: the file is none of this key, is damaged, or memory is short. */
+/* Returns the image, or NULL if the file belongs to another key, is damaged, or memory is short. */
 static char *read_image (gb_infile *f, const gb_cuda_key *key, size_t *bytes) {
   header h;
   uint64_t sum;

@@ -19,7 +19,8 @@ typedef struct gb_cuda_key {
   uint64_t word[2];
 } gb_cuda_key;
 
-/* True: the image, to be freed. Otherwise 'why' says what is wrong with the file; "": there is none. */
+/* True: '*image' is set, and the caller frees it. False: 'why' says what is wrong with the file; it is "" where the cache
+** has no file for the key. */
 bool gb_cuda_cache_read (const gb_cuda_key *key, char **image, size_t *bytes, char why[256]);
 void gb_cuda_cache_drop (const gb_cuda_key *key); /* the GPU refuses the image */
 /* False: 'why' says why the image was not kept. From any thread. */

@@ -96,7 +96,7 @@ bool gb_cuda_compiles (const gb_cuda *gpu) {
 
 static uint64_t hash_text (uint64_t h, const char *text) { return gb_hash_bytes(h, text, strlen(text)); }
 
-/* Images of the emulation are bound to the object that holds it, and are none of a GPU. */
+/* The emulation's images work only with the library that they were compiled for, and never on a GPU. */
 static uint64_t hash_kind (uint64_t h) {
 #ifdef GB_CUDA_EMULATED
   Dl_info here;

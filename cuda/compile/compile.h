@@ -29,8 +29,8 @@ bool gb_cuda_compiles (const gb_cuda *gpu); /* else texts are of no use */
 /* Of the text, what it includes, how it is compiled and for what. */
 gb_cuda_key gb_cuda_key_of (const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a);
 
-/* The kernel for a launch that would take the interpreter so many seconds; NULL: there is none yet, or none at all. It is good
-** until the next call. Errors: EDEVICE (the GPU is lost). */
+/* Finds the compiled kernel for a launch that the interpreter would run in so many seconds. '*out' is NULL if the kernel is
+** not compiled yet, or cannot be compiled; it is valid until the next call. Errors: EDEVICE (the GPU is lost). */
 gb_status gb_cuda_find (gb_cuda *gpu, const gb_cuda_code *c, double seconds, const gb_cuda_module **out,
                         gb_error *err);
 /* The launch of a kernel was refused: it is not tried again. */

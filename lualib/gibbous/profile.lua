@@ -102,7 +102,7 @@ local function off()
   return report(trace, core.clock() - last.began)
 end
 
---- f run once, its values computed anew as in gb.time.
+--- Runs f once and computes its values again, as gb.time does.
 local function run(f)
   local _ <close> = core.measure()
   local trace <close> = core.trace(true)

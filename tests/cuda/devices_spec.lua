@@ -76,7 +76,7 @@ print(gb.memory.limit(nil, {device = "cuda"}) == before["cuda:0"])
     assert.equal("true", out[#out])
   end)
 
-  it("is refused in words, and nothing is set, where a limit is none", function()
+  it("is not set, and the error says why, where a limit is not valid", function()
     local out <const> = run("GIBBOUS_CUDA=emulated", [[
 try(function() local v <const> = gb.memory.limit({["cuda:0"] = "1 MiB", ["cuda:9"] = 5}) return v end)
 try(function() local v <const> = gb.memory.limit({["cuda:0"] = "1 MiB", cpu = "64 XX"}) return v end)
