@@ -801,11 +801,11 @@ cuda/fold/walk.cuh
 's/  for (size_t part = from; part < to; part++)/  for (size_t part = to; part-- > from;)/'
 'CUDA: chains are absorbed from the last to the first'
 
-cuda/fold/fold.c
+cuda/fold/passes.c
 's/    p->first = false;//'
 'CUDA: totals begin again with each combination of OUTER axes'
 
-cuda/fold/fold.c
+cuda/fold/passes.c
 's/l->carried ? 0 : unit \* l->p.each/unit * l->p.each/'
 'CUDA: carried totals of the second panel lie with those of the first'
 
@@ -877,11 +877,11 @@ cuda/compile/workers.c
 's/if (w->closing) return NULL/if (w->closing \&\& w->first == NULL) return NULL/'
 'CUDA kernels: a GPU that closes compiles all that waits'
 
-cuda/fold/fold.c
+cuda/fold/passes.c
 's/&r->code\[p->reach == GB_CUDA_MIRROR\]/r->code/'
 'CUDA kernels: what lies left of the diagonal is computed by the kernel of what lies right'
 
-cuda/fold/fold.c
+cuda/fold/passes.c
 's/^    gb_cuda_refuse(r->gpu, c, r->err);/    return st;/'
 'CUDA kernels: a launch that is refused is an error of the fold'
 

@@ -1,0 +1,32 @@
+/* layout.h - what a launch of one walk takes: the domain in units of work, panels of units, the grid, and the places in
+** scratch. A function of the walk, the part and the GPU, so that a plan knows the bytes before a launch. */
+#ifndef GB_CUDA_FOLD_LAYOUT_H
+#define GB_CUDA_FOLD_LAYOUT_H
+
+#include "cuda/device/gpu.h"
+#include "cuda/fold/encode.h"
+#include "cuda/fold/kernels.h"
+
+enum { GB_CUDA_GRID = 16 }; /* thread blocks a multiprocessor, at most */
+
+typedef struct gb_cuda_layout {
+  gb_cuda_program p;   /* all but addresses and what differs between panels */
+  size_t all;          /* units of the domain */
+  size_t panel;        /* units at once */
+  size_t combinations; /* of reduced OUTER axes */
+  bool carried;
+  unsigned blocks;                                                         /* most thread blocks */
+  size_t shared;                                                           /* bytes of shared memory */
+  size_t operands, ins, outs, constants, chains, totals, registers, bytes; /* places in scratch */
+  size_t state;                                                            /* bytes of carried totals */
+} gb_cuda_layout;
+
+gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_cuda_walk *w,
+                                const gb_fold *part);
+/* A place of so many bytes behind those that are taken. */
+size_t gb_cuda_place (size_t *used, size_t bytes);
+
+static inline bool gb_cuda_is_f32 (gb_cuda_type t) { return t == GB_CUDA_F32 || t == GB_CUDA_F32_UNIT; }
+static inline size_t gb_cuda_ceiling (size_t n, size_t by) { return (n + by - 1) / by; }
+
+#endif
