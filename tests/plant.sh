@@ -857,8 +857,8 @@ cuda/compile/cache.c
 's/x.tv_sec < y.tv_sec ? -1 : 1/x.tv_sec < y.tv_sec ? 1 : -1/'
 'CUDA kernels: the file used last makes room'
 
-cuda/compile/compile.c
-'s/^  h = gb_hash_u64(h, (uint64_t)gpu->capability);//'
+cuda/compile/key.c
+'s/gb_hash_u64(key->word\[1\], (uint64_t)target)/key->word[1]/'
 'CUDA kernels: another GPU has the same key'
 
 cuda/compile/compile.c

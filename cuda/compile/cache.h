@@ -1,4 +1,5 @@
-/* cache.h - compiled kernels on the disk: $XDG_CACHE_HOME/gibbous/kernels or ~/.cache/gibbous/kernels, a file for each key.
+/* cache.h - compiled kernels on the disk: $XDG_CACHE_HOME/gibbous/kernels or ~/.cache/gibbous/kernels, a file for each key
+** (key.h).
 **
 ** A file is a header, the image, and a checksum of both. It is written beside and renamed, so that other processes see it
 ** whole or not at all. What is not such a file of this key is as if absent. All files together take GB_CUDA_CACHE_BYTES at
@@ -8,16 +9,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "base/status.h"
+#include "cuda/compile/key.h"
 
 #define GB_CUDA_CACHE_BYTES ((size_t)256 << 20)
-
-/* Of everything that the image depends on. */
-typedef struct gb_cuda_key {
-  uint64_t word[2];
-} gb_cuda_key;
 
 /* True: '*image' is set, and the caller frees it. False: 'why' says what is wrong with the file; it is "" where the cache
 ** has no file for the key. */

@@ -1,16 +1,11 @@
 /* compile.c - which kernels of a GPU are compiled, and when. Kernels are known by their keys; all of this is the launching
 ** thread's, but for jobs that the workers have. */
-#define _GNU_SOURCE
 #include "cuda/compile/compile.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/hash.h"
 #include "cuda/compile/workers.h"
 
 #define LOADED                                                                                               \
@@ -92,51 +87,7 @@ bool gb_cuda_compiles (const gb_cuda *gpu) {
   return gpu->compilation != NULL && gpu->compilation->policy != OFF;
 }
 
-/* -- keys */
-
-static uint64_t hash_text (uint64_t h, const char *text) { return gb_hash_bytes(h, text, strlen(text)); }
-
-/* The emulation's images work only with the library that they were compiled for, and never on a GPU. */
-static uint64_t hash_kind (uint64_t h) {
-#ifdef GB_CUDA_EMULATED
-  Dl_info here;
-  struct stat st;
-  if (dladdr((void *)(uintptr_t)&hash_kind, &here) == 0) return gb_hash_u64(h, 1);
-  char *path = realpath(here.dli_fname, NULL);
-  h = hash_text(h, path != NULL ? path : here.dli_fname);
-  if (stat(path != NULL ? path : here.dli_fname, &st) == 0)
-    h = gb_hash_u64(gb_hash_u64(h, (uint64_t)st.st_mtim.tv_sec), (uint64_t)st.st_mtim.tv_nsec);
-  free(path);
-#endif
-  return h;
-}
-
-/* What all kernels of this library share, which is much text: from two beginnings. */
-static uint64_t common[2];
-static void hash_common (void) {
-  for (int n = 0; n < 2; n++) {
-    uint64_t h = hash_kind(hash_text((uint64_t)n + 1, GIBBOUS_VERSION));
-    h = gb_hash_u64(h, CUDART_VERSION);
-    for (int i = 0; i < gb_cuda_noptions; i++) h = hash_text(h, gb_cuda_options[i]);
-    for (int i = 0; i < gb_cuda_nheaders; i++)
-      h = hash_text(hash_text(h, gb_cuda_headers[i].name), gb_cuda_headers[i].text);
-    common[n] = h;
-  }
-}
-
-static uint64_t hash_source (uint64_t h, const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a) {
-  h = gb_hash_u64(h, (uint64_t)gpu->capability);
-  h = gb_hash_u64(h, (uint64_t)a);
-  h = gb_hash_u64(h, (uint64_t)s->threads);
-  h = gb_hash_u64(h, s->shared);
-  return hash_text(h, s->text);
-}
-
-gb_cuda_key gb_cuda_key_of (const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, hash_common);
-  return (gb_cuda_key){{hash_source(common[0], gpu, s, a), hash_source(common[1], gpu, s, a)}};
-}
+/* -- kernels, by the keys of their texts */
 
 /* Made where it is new; NULL: memory is short. */
 static kernel *kernel_of (gb_cuda_compilation *s, const gb_cuda_key *key) {
@@ -211,7 +162,8 @@ static gb_status look_into_cache (gb_cuda *gpu, kernel *k, const gb_cuda_code *c
   char *image, why[256];
   size_t bytes;
   k->state = WANTED;
-  const bool there = gb_cuda_cache_read(&k->key, &image, &bytes, why);
+  const gb_cuda_key key = gb_cuda_key_at(&k->key, gpu->capability);
+  const bool there = gb_cuda_cache_read(&key, &image, &bytes, why);
   tell(s->why_not_kept, sizeof s->why_not_kept, why);
   if (!there) return GB_OK;
   const gb_status st = load(gpu, k, c, image, bytes, err);
@@ -220,7 +172,7 @@ static gb_status look_into_cache (gb_cuda *gpu, kernel *k, const gb_cuda_code *c
   s->cached += st == GB_OK;
   if (st == GB_ENOMEM) fail(s, k, err->text);
   else if (st != GB_OK) {
-    gb_cuda_cache_drop(&k->key);
+    gb_cuda_cache_drop(&key);
     tell(s->why_not_kept, sizeof s->why_not_kept, err->text);
   }
   return GB_OK;
@@ -228,7 +180,8 @@ static gb_status look_into_cache (gb_cuda *gpu, kernel *k, const gb_cuda_code *c
 
 static void ask (gb_cuda *gpu, kernel *k, const gb_cuda_code *c) {
   gb_cuda_compilation *s = gpu->compilation;
-  k->job = gb_cuda_job_new(c->source.text, &k->key, gpu->capability);
+  const gb_cuda_key key = gb_cuda_key_at(&k->key, gpu->capability);
+  k->job = gb_cuda_job_new(c->source.text, &key, gpu->capability);
   if (k->job != NULL && gb_cuda_workers_put(s->workers, k->job)) {
     k->state = ASKED;
     s->asked++;

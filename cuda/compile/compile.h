@@ -7,18 +7,12 @@
 #ifndef GB_CUDA_COMPILE_COMPILE_H
 #define GB_CUDA_COMPILE_COMPILE_H
 
-#include "cuda/compile/cache.h"
+#include "cuda/compile/key.h"
 #include "cuda/compile/module.h"
 
 #define GB_CUDA_PATIENCE 0.5
 
 typedef struct gb_cuda_compilation gb_cuda_compilation; /* gb_cuda.compilation */
-
-/* A generated kernel of a walk. */
-typedef struct gb_cuda_code {
-  gb_cuda_source source; /* text NULL: the interpreter has this walk to itself */
-  gb_cuda_key key;
-} gb_cuda_code;
 
 /* Errors: ENOMEM; EOPTION (GIBBOUS_CUDA_COMPILE). */
 gb_status gb_cuda_compilation_open (gb_cuda *gpu, gb_error *err);
@@ -26,8 +20,6 @@ gb_status gb_cuda_compilation_open (gb_cuda *gpu, gb_error *err);
 void gb_cuda_compilation_close (gb_cuda *gpu);
 
 bool gb_cuda_compiles (const gb_cuda *gpu); /* else texts are of no use */
-/* Of the text, what it includes, how it is compiled and for what. */
-gb_cuda_key gb_cuda_key_of (const gb_cuda *gpu, const gb_cuda_source *s, gb_cuda_arithmetic a);
 
 /* Finds the compiled kernel for a launch that the interpreter would run in so many seconds. '*out' is NULL if the kernel is
 ** not compiled yet, or cannot be compiled; it is valid until the next call. Errors: EDEVICE (the GPU is lost). */

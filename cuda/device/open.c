@@ -9,6 +9,7 @@
 #include "cuda/device/gpu.h"
 #include "cuda/device/memory.h"
 #include "cuda/device/probe.h"
+#include "cuda/fold/code.h"
 #include "cuda/fold/fold.h"
 #include "cuda/panel/panel.h"
 #include "cuda/price/profile.h"
@@ -168,9 +169,6 @@ static const char *isa (const gb_device *dev) { return gb_cuda_of(dev)->isa; }
 static const char *library (const gb_device *dev) { return gb_cuda_of(dev)->text; }
 static const char *kernels (const gb_device *dev) { return gb_cuda_compilation_text(gb_cuda_of(dev)); }
 
-/* In the order of gb_cuda_arithmetic. */
-static const char *const arithmetics[] = {"exact", "unit", NULL};
-
 static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .memory = gb_cuda_memory,
                                        .set_threads = set_threads,
@@ -189,7 +187,7 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .clock = &gb_cuda_clock_ops,
                                        .settle = settle,
                                        .panel = &gb_cuda_panel_ops,
-                                       .arithmetics = arithmetics,
+                                       .arithmetics = gb_cuda_arithmetics,
                                        .isa = isa,
                                        .library = library,
                                        .kernels = kernels,
@@ -201,20 +199,11 @@ static size_t panel_of_environment (void) {
   return text == NULL ? 0 : (size_t)strtoull(text, NULL, 10);
 }
 
-/* That of GIBBOUS_CUDA_ARITHMETIC, else "unit". */
-static gb_status choose_arithmetic (int *out, gb_error *err) {
-  const char *name = getenv("GIBBOUS_CUDA_ARITHMETIC");
-  if (name == NULL || *name == '\0') name = "unit";
-  for (*out = 0; arithmetics[*out] != NULL; ++*out)
-    if (strcmp(arithmetics[*out], name) == 0) return GB_OK;
-  return gb_fail(err, GB_EDEVICE, "GIBBOUS_CUDA_ARITHMETIC must be 'unit' or 'exact', got '%.40s'", name);
-}
-
 static gb_status make_device (gb_cuda *gpu, size_t limit, gb_device **out, gb_error *err) {
   GB_TRY(open_gpu(gpu, err));
   gpu->panel = panel_of_environment();
   int arithmetic;
-  GB_TRY(choose_arithmetic(&arithmetic, err));
+  GB_TRY(gb_cuda_arithmetic_chosen(&arithmetic, err));
   GB_TRY(choose_limit(&limit, err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a device");

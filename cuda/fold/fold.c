@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/compile/compile.h"
+#include "cuda/fold/code.h"
 #include "cuda/fold/estimate.h"
 #include "cuda/fold/lists.h"
 #include "cuda/fold/passes.h"
@@ -53,23 +54,7 @@ bool gb_cuda_fold_supports (const gb_device *dev, const gb_fold *f, gb_lack *lac
 static size_t bytes_of (const gb_cuda_kernel *k, const gb_fold *f) {
   const size_t each = (size_t)f->nins * (sizeof(gb_cuda_ins) + sizeof(int)) +
                       (size_t)f->nouts * (sizeof(gb_cuda_out) + sizeof(int)) + sizeof(gb_cuda_walk);
-  size_t texts = 0;
-  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++)
-    texts += sizeof *k->code + (k->code[c].source.text == NULL ? 0 : strlen(k->code[c].source.text) + 1);
-  return sizeof *k + (size_t)k->nwalks * each + texts;
-}
-
-/* Texts of generated kernels. A walk without one is the interpreter's. */
-static void make_code (const gb_cuda *gpu, gb_cuda_kernel *k, const gb_fold *f) {
-  gb_error err;
-  k->code = gb_cuda_compiles(gpu) ? calloc(2 * (size_t)k->nwalks + 1, sizeof *k->code) : NULL;
-  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++) {
-    const gb_cuda_walk *w = &k->walks[c / 2];
-    const bool mirror = c % 2 == 1;
-    if (mirror && !(f->symmetric && w->reach == GB_CUDA_ROW)) continue;
-    if (gb_cuda_emit(f, w, mirror ? GB_CUDA_MIRROR : w->reach, k->arithmetic, &k->code[c].source, &err))
-      k->code[c].key = gb_cuda_key_of(gpu, &k->code[c].source, k->arithmetic);
-  }
+  return sizeof *k + (size_t)k->nwalks * each + gb_cuda_codes_bytes(k->code, k->nwalks);
 }
 
 gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **out, gb_error *err) {
@@ -82,14 +67,14 @@ gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **ou
   k->fold.ins = NULL;
   k->fold.out = NULL;
   k->type = type[f->compute];
-  k->arithmetic = f->compute == GB_F32 ? (gb_cuda_arithmetic)dev->arithmetic : GB_CUDA_EXACT;
+  k->arithmetic = gb_cuda_arithmetic_of(f, dev->arithmetic);
   if (k->arithmetic == GB_CUDA_UNIT) k->type = GB_CUDA_F32_UNIT;
   const gb_status st = gb_cuda_encode(f, &k->walks, &k->nwalks, err);
   if (st != GB_OK) {
     free(k);
     return st;
   }
-  make_code(gb_cuda_of(dev), k, f);
+  if (gb_cuda_compiles(gb_cuda_of(dev))) k->code = gb_cuda_codes_new(f, k->walks, k->nwalks, k->arithmetic);
   k->kernel.bytes = bytes_of(k, f);
   *out = &k->kernel;
   return GB_OK;
@@ -97,8 +82,7 @@ gb_status gb_cuda_fold_compile (gb_device *dev, const gb_fold *f, gb_kernel **ou
 
 void gb_cuda_fold_release (gb_kernel *kernel) {
   gb_cuda_kernel *k = (gb_cuda_kernel *)kernel;
-  for (int c = 0; k->code != NULL && c < 2 * k->nwalks; c++) gb_cuda_source_free(&k->code[c].source);
-  free(k->code);
+  gb_cuda_codes_free(k->code, k->nwalks);
   gb_cuda_walks_free(k->walks, k->nwalks);
   free(k);
 }

@@ -71,7 +71,7 @@ static int count_files (const char *suffix, char path[128]) {
 static char text[1024];
 
 /* The text that writes 'value', an expression of C. */
-static gb_cuda_code code_of (const gb_device *dev, const char *value) {
+static gb_cuda_code code_of (const char *value) {
   snprintf(text, sizeof text,
            "struct program { alignas(8) char bytes[%zu]; };\n"
            "extern \"C\" __global__ void " GB_CUDA_EMIT_NAME " (program p) {\n"
@@ -80,7 +80,7 @@ static gb_cuda_code code_of (const gb_device *dev, const char *value) {
            "}\n",
            sizeof(gb_cuda_program), offsetof(gb_cuda_program, chains), value);
   gb_cuda_code c = {.source = {.text = text, .reach = GB_CUDA_ROW, .threads = THREADS, .shared = 0}};
-  c.key = gb_cuda_key_of(gb_cuda_of(dev), &c.source, GB_CUDA_EXACT);
+  c.key = gb_cuda_key_of(&c.source, GB_CUDA_EXACT);
   return c;
 }
 
@@ -112,7 +112,7 @@ static gb_status try_it (gb_device *dev, const gb_cuda_code *c, double seconds, 
 }
 
 static int run (gb_device *dev, const char *expression, double value) {
-  const gb_cuda_code c = code_of(dev, expression);
+  const gb_cuda_code c = code_of(expression);
   gb_error err;
   int outcome;
   if (try_it(dev, &c, 1e-3, value, &outcome, &err) != GB_OK) fail_msg("%s", err.text);
@@ -201,22 +201,22 @@ static void test_hit_and_miss (void **state) {
 /* All that the code depends on is in its key. */
 static void test_keys (void **state) {
   (void)state;
-  gb_device *dev = open_one();
-  gb_cuda other = *gb_cuda_of(dev);
-  const gb_cuda_code c = code_of(dev, "1");
+  const gb_cuda_code c = code_of("1");
   gb_cuda_source s = c.source;
-  gb_cuda_key k[6] = {c.key, gb_cuda_key_of(&other, &s, GB_CUDA_UNIT)};
-  other.capability++;
-  k[2] = gb_cuda_key_of(&other, &s, GB_CUDA_EXACT);
-  other.capability--;
+  gb_cuda_key k[5] = {c.key, gb_cuda_key_of(&s, GB_CUDA_UNIT)};
   s.shared = 1024;
-  k[3] = gb_cuda_key_of(&other, &s, GB_CUDA_EXACT);
+  k[2] = gb_cuda_key_of(&s, GB_CUDA_EXACT);
   s = c.source, s.threads = 64;
-  k[4] = gb_cuda_key_of(&other, &s, GB_CUDA_EXACT);
-  k[5] = code_of(dev, "2").key;
-  for (int i = 0; i < 6; i++)
+  k[3] = gb_cuda_key_of(&s, GB_CUDA_EXACT);
+  k[4] = code_of("2").key;
+  for (int i = 0; i < 5; i++)
     for (int j = 0; j < i; j++) assert_true(k[i].word[0] != k[j].word[0] && k[i].word[1] != k[j].word[1]);
-  gpu_close(dev);
+  const gb_cuda_key at[] = {gb_cuda_key_at(k, 80), gb_cuda_key_at(k, 90),
+                            gb_cuda_key_at(k, GB_CUDA_PORTABLE | 90)};
+  for (int i = 0; i < 3; i++) {
+    assert_true(at[i].word[0] == k->word[0]); /* of the text alone */
+    for (int j = 0; j < i; j++) assert_true(at[i].word[1] != at[j].word[1]);
+  }
 }
 
 /* -- files that are wrong */
@@ -268,8 +268,9 @@ static void test_foreign_image (void **state) {
   char why[256], path[128];
   (void)state;
   gb_device *dev = open_one();
-  const gb_cuda_code c = code_of(dev, "7");
-  assert_true(gb_cuda_cache_write(&c.key, foreign, sizeof foreign, why));
+  const gb_cuda_code c = code_of("7");
+  const gb_cuda_key key = gb_cuda_key_at(&c.key, gb_cuda_of(dev)->capability);
+  assert_true(gb_cuda_cache_write(&key, foreign, sizeof foreign, why));
   gpu_close(dev);
   session(RAN, "1 compiled, 0 from the cache, 0 on the way; cache: cuModuleLoadData: error 200");
   session(RAN, "0 compiled, 1 from the cache, 0 on the way");
@@ -303,7 +304,7 @@ static void test_full_disk (void **state) {
   session(RAN, "1 compiled");
   remove_folder();
   gb_device *dev = open_one();
-  const gb_cuda_code c = code_of(dev, "7");
+  const gb_cuda_code c = code_of("7");
   gb_cuda_job *j = gb_cuda_job_new(c.source.text, &c.key, gb_cuda_of(dev)->capability);
   gb_cuda_workers *w = gb_cuda_workers_open();
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &all), 0);
@@ -375,14 +376,15 @@ static void test_bound (void **state) {
 
 /* The kept image of a kernel with zeros behind it, which the emulation passes over. */
 static void make_long (gb_device *dev, const char *expression, size_t bytes) {
-  const gb_cuda_code c = code_of(dev, expression);
+  const gb_cuda_code c = code_of(expression);
+  const gb_cuda_key key = gb_cuda_key_at(&c.key, gb_cuda_of(dev)->capability);
   char why[256], *image;
   size_t n;
-  assert_true(gb_cuda_cache_read(&c.key, &image, &n, why));
+  assert_true(gb_cuda_cache_read(&key, &image, &n, why));
   char *longer = calloc(1, bytes);
   assert_non_null(longer);
   memcpy(longer, image, n);
-  assert_true(gb_cuda_cache_write(&c.key, longer, bytes, why));
+  assert_true(gb_cuda_cache_write(&key, longer, bytes, why));
   free(longer);
   free(image);
 }
@@ -485,7 +487,7 @@ static void test_patience (void **state) {
   (void)state;
   setenv("GIBBOUS_CUDA_COMPILE", "background", 1);
   gb_device *dev = open_one();
-  const gb_cuda_code c = code_of(dev, "7");
+  const gb_cuda_code c = code_of("7");
   assert_int_equal(try_it(dev, &c, 0.3, 7, &outcome, &err), GB_OK);
   says(dev, "0 compiled, 0 from the cache, 0 on the way");
   assert_int_equal(try_it(dev, &c, 0.3, 7, &outcome, &err), GB_OK);
@@ -571,7 +573,7 @@ static int failing_session (int code, bool kept, long k) {
   gb_status st = gpu_open(0, 64 * MIB, &dev, &err);
   const bool opened = st == GB_OK;
   for (int i = 0; i < 2 && st == GB_OK; i++) {
-    const gb_cuda_code c = code_of(dev, i == 0 ? "7" : "8");
+    const gb_cuda_code c = code_of(i == 0 ? "7" : "8");
     st = try_it(dev, &c, 1, 7 + i, &outcome, &err);
   }
   if (st == GB_OK && outcome == NONE && emu_calls("*") < k) return WRONG_STATUS;
