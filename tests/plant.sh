@@ -793,13 +793,21 @@ cuda/fold/totals.cuh
 's/key == list\[at\].i \&\& position < list\[at + 1\].i/key == list[at].i/'
 'CUDA: of equal elements the last one is remembered'
 
-cuda/fold/walk.cuh
-'s/      gb_absorb_parts<A>(p, \*o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});/      gb_absorb_parts<A>(p, *o, k, element, p->mirrors, p->parts, gb_cuda_words{mirrored, 1});/'
+cuda/fold/store.cuh
+'s/  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});/  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{mirrored, 1});/'
 'CUDA: own rows continue the sum of mirrored ones'
 
-cuda/fold/walk.cuh
-'s/  for (size_t part = from; part < to; part++)/  for (size_t part = to; part-- > from;)/'
-'CUDA: chains are absorbed from the last to the first'
+cuda/fold/store.cuh
+'s/gb_absorb_number(gb_monoid_of(o), sum, some\[n\]/gb_absorb_number(gb_monoid_of(o), sum, some[AT_ONCE - 1 - n]/'
+'CUDA: eight chains are absorbed from the last to the first'
+
+cuda/fold/store.cuh
+'s/gb_cuda_words total = gb_kept_total(p, at);/gb_cuda_words total{own, 1};/'
+'CUDA: totals that go on are not kept'
+
+cuda/fold/passes.c
+'s/    p->last = ends \&\& c + 1 == combinations;/    p->last = ends \&\& c == 0;/'
+'CUDA: totals are stored after the first combination of OUTER axes'
 
 cuda/fold/passes.c
 's/    p->first = false;//'

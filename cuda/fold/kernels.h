@@ -14,7 +14,8 @@ typedef enum gb_cuda_type {
   GB_CUDA_I64,
   GB_CUDA_TYPES
 } gb_cuda_type;
-/* ROWS, COLUMNS, ALL and ELEMENTS make chains; ABSORB and STORE work on totals. */
+/* ROWS, COLUMNS, ALL and ELEMENTS make chains; ABSORB adds them to totals and stores those that are complete; STORE does
+** so for totals that ELEMENTS makes without chains. */
 typedef enum gb_cuda_pass {
   GB_CUDA_ROWS_PASS,
   GB_CUDA_COLUMNS_PASS,

@@ -56,9 +56,12 @@ static gb_status make_chains (const gb_cuda_run *r) {
   }
 }
 
+static size_t blocks_of_totals (const gb_cuda_program *p) {
+  return gb_cuda_ceiling(p->units * p->each * p->words, GB_CUDA_BLOCK);
+}
+
 static gb_status absorb (const gb_cuda_run *r) {
-  const gb_cuda_program *p = &r->l->p;
-  return start(r, GB_CUDA_ABSORB_PASS, gb_cuda_ceiling(p->units * p->each * p->words, GB_CUDA_BLOCK), false);
+  return start(r, GB_CUDA_ABSORB_PASS, blocks_of_totals(&r->l->p), false);
 }
 
 /* Row-major indices of a combination of reduced OUTER axes. */
@@ -70,28 +73,34 @@ static void enter_combination (gb_cuda_program *p, size_t combination) {
   }
 }
 
-/* Units [p->unit, p->unit + p->units): chains and totals of one combination after the other, then the results. Without a
-** combination there are the identities. */
+/* Without a combination of reduced OUTER axes there are the identities. */
+static gb_status absorb_nothing (const gb_cuda_run *r) {
+  gb_cuda_program *p = &r->l->p;
+  const size_t parts = p->parts, mirrors = p->mirrors;
+  p->parts = p->mirrors = 0;
+  const gb_status st = absorb(r);
+  p->parts = parts, p->mirrors = mirrors;
+  return st;
+}
+
+/* Units [p->unit, p->unit + p->units): chains and totals of one combination after the other, then the results, which the
+** last absorption stores, where there is one. */
 static gb_status run_panel (const gb_cuda_run *r, bool begins, bool ends) {
   gb_cuda_program *p = &r->l->p;
+  const size_t combinations = r->l->combinations;
+  const bool absorbs = combinations == 0 ? begins : p->reach != GB_CUDA_KEEP;
   p->first = begins;
-  if (r->l->combinations == 0 && begins) {
-    const size_t parts = p->parts, mirrors = p->mirrors;
-    p->parts = p->mirrors = 0;
-    const gb_status st = absorb(r);
-    p->parts = parts, p->mirrors = mirrors;
-    GB_TRY(st);
-  }
-  for (size_t c = 0; c < r->l->combinations; c++) {
+  p->last = ends;
+  if (combinations == 0 && begins) GB_TRY(absorb_nothing(r));
+  for (size_t c = 0; c < combinations; c++) {
     enter_combination(p, c);
+    p->last = ends && c + 1 == combinations;
     GB_TRY(gb_cuda_pace(r->gpu, r->seconds * (double)p->units / (double)r->l->all, r->err));
     GB_TRY(make_chains(r));
-    if (p->reach != GB_CUDA_KEEP) GB_TRY(absorb(r));
+    if (absorbs) GB_TRY(absorb(r));
     p->first = false;
   }
-  return ends ? start(r, GB_CUDA_STORE_PASS, gb_cuda_ceiling(p->units * p->each * p->words, GB_CUDA_BLOCK),
-                      false)
-              : GB_OK;
+  return ends && !absorbs ? start(r, GB_CUDA_STORE_PASS, blocks_of_totals(p), false) : GB_OK;
 }
 
 gb_status gb_cuda_run_walk (const gb_cuda_run *r, const gb_carry *carry, char *scratch, char *state) {

@@ -94,7 +94,8 @@ typedef struct gb_cuda_program {
   int code[GB_CUDA_LEVELS], ncode[GB_CUDA_LEVELS];
   int reach;
   bool symmetric, strip, lists; /* lists: of outputs that remember positions */
-  bool first, last; /* of the combinations of reduced OUTER axes, and of parts that carry totals */
+  bool first; /* of the combinations of reduced OUTER axes, and of parts that carry totals: totals begin */
+  bool last;  /* the same: absorption stores them */
   size_t extent[GB_FOLD_AXES], nlane, ntile;
   unsigned kept, reduced;     /* OUTER axes */
   size_t index[GB_FOLD_AXES]; /* of reduced OUTER axes */

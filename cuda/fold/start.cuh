@@ -7,6 +7,7 @@
 extern "C" {
 #include "cuda/fold/kernels.h"
 }
+#include "cuda/fold/store.cuh"
 #include "cuda/fold/walk.cuh"
 
 template <class A>

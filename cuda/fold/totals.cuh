@@ -25,6 +25,8 @@ GB_INLINE gb_cuda_word gb_as_word (float v) { return gb_as_word((double)v); }
 
 GB_INLINE int gb_monoid_of (const gb_cuda_out &o) { return o.kind == GB_OUT_REDUCE ? o.monoid : GB_SUM; }
 
+GB_INLINE bool gb_is_number (const gb_cuda_out &o) { return o.how != GB_CUDA_LSE && o.how != GB_CUDA_SELECT; }
+
 /* -- lists: pairs of key and position, ascending; position 0 is an empty place. Keys are integers ordered as values are to
 ** be: NaN first for ARG*, last for KSMALLEST. The k least pairs do not depend on the order in which they are found. */
 

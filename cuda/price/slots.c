@@ -160,11 +160,11 @@ static int count_walks (const gb_fold *f) {
   return n > 0 ? n : 1;
 }
 
-/* Chains, totals and results are a kernel each; stored elements need no more than one. */
+/* Chains are a kernel, and totals and results another one; stored elements need no more than one. */
 static double count_launches (const gb_fold *f) {
   bool sums = false;
   for (int o = 0; o < f->nouts; o++) sums |= f->out[o].kind != GB_OUT_STORE;
-  return count_walks(f) * (sums ? f->symmetric ? 4 : 3 : 1);
+  return count_walks(f) * (sums ? f->symmetric ? 3 : 2 : 1);
 }
 
 static double bytes_of (const gb_fold *f, const ptrdiff_t *stride, gb_dtype t) {

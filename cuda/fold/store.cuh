@@ -1,0 +1,155 @@
+/* store.cuh - totals as kernels: chains absorbed in the order of their parts, and results stored. A thread has one total. */
+#ifndef GB_CUDA_FOLD_STORE_CUH
+#define GB_CUDA_FOLD_STORE_CUH
+
+#include "cuda/fold/chains.cuh"
+
+/* The output that word 'word' of an element belongs to, at the first word of a total; NULL: in the middle of one. */
+GB_INLINE const gb_cuda_out *gb_total_at (const gb_cuda_program *p, size_t word, int *number) {
+  for (int q = 0; q < p->nouts; q++) {
+    const gb_cuda_out *o = &p->out[q];
+    const size_t n = (size_t)(o->slots * o->cols * o->words);
+    if (word < o->first || word >= o->first + n) continue;
+    *number = (int)((word - o->first) / (size_t)o->words);
+    return (word - o->first) % (size_t)o->words == 0 ? o : NULL;
+  }
+  return NULL;
+}
+
+/* Where word number 'at' of the panel lies between launches. */
+GB_INLINE gb_cuda_words gb_kept_total (const gb_cuda_program *p, size_t at) {
+  const size_t count = p->units * p->each;
+  const size_t element = p->unit * p->each + at % count - p->totals_first;
+  return gb_cuda_words{p->totals + at / count * p->totals_count + element, p->totals_count};
+}
+
+/* -- stores */
+
+GB_INLINE void gb_store_list (const gb_cuda_out &o, int64_t at, gb_cuda_words total, bool whole) {
+  const bool many = o.monoid == GB_KSMALLEST;
+  for (int k = 0; k < o.words; k += 2) {
+    const bool empty = total[k + 1].i == 0;
+    const int64_t to = at + (many ? k / 2 * o.kstride : 0);
+    if (!many) gb_put(o.at, o.dtype, to, total[k + 1].i);
+    else if (whole) gb_put(o.at, o.dtype, to, empty ? INT64_MAX : total[k].i);
+    else gb_put(o.at, o.dtype, to, empty ? (double)INFINITY : gb_key_value(total[k].i));
+    if (many && o.positions != NULL) o.positions[to] = total[k + 1].i;
+  }
+}
+
+static GB_CALLED void gb_store_total (const gb_cuda_out &o, int64_t at, gb_cuda_words total, bool whole) {
+  if (o.how == GB_CUDA_SELECT) gb_store_list(o, at, total, whole);
+  else if (o.how == GB_CUDA_LSE)
+    gb_put(o.at, o.dtype, at,
+           total[1].f == 0 || isinf(total[0].f) ? total[0].f : total[0].f + log(total[1].f));
+  else if (whole) gb_put(o.at, o.dtype, at, total[0].i);
+  else gb_put(o.at, o.dtype, at, total[0].f);
+}
+
+/* Where a total of a unit's element goes; false: the element is past an edge. */
+GB_INLINE bool gb_total_index (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t unit, size_t e,
+                               int64_t *at) {
+  const size_t slot = (size_t)(k / o.cols), col = (size_t)(k % o.cols), n = unit % p->per;
+  size_t combination = unit / p->per, lane = 0, tile = 0;
+  const size_t wide = (p->nlane + GB_CUDA_ROWS - 1) / GB_CUDA_ROWS;
+  if (p->reach == GB_CUDA_ROW) lane = n * p->each + e;
+  if (p->reach == GB_CUDA_COL) tile = n * p->each + e;
+  if (p->reach == GB_CUDA_KEEP) lane = n % wide * GB_CUDA_ROWS + e, tile = n / wide;
+  if (p->reach != GB_CUDA_ALL && p->reach != GB_CUDA_COL && lane >= p->nlane) return false;
+  if (p->reach == GB_CUDA_COL && tile >= p->ntile) return false;
+  *at = o.offset;
+  for (int a = p->naxes - 1; a >= 0; a--) {
+    size_t i = 0;
+    if (p->kept >> a & 1) {
+      i = combination % p->extent[a];
+      combination /= p->extent[a];
+    } else if (o.slotted >> a & 1) i = slot / o.mul[a] % p->extent[a];
+    else if (a == o.axis) i = col;
+    else if (a == p->lane) i = lane;
+    else if (a == p->tile) i = tile;
+    *at += (int64_t)i * o.stride[a];
+  }
+  return true;
+}
+
+template <class A>
+GB_DEVICE void gb_store_element (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
+                                 gb_cuda_words total) {
+  const bool whole = sizeof(typename A::real) == 8 && (typename A::real)0.5 == 0;
+  int64_t to;
+  if (gb_total_index(p, o, k, p->unit + element / p->each, element % p->each, &to))
+    gb_store_total(o, to, total, whole);
+}
+
+/* -- absorption */
+
+/* Parts [from, to) into one total: the mirrored ones and the others are sums of their own. Those of numbers are read some
+** at a time, so that memory does not wait for sums. */
+template <class A>
+GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
+                                size_t from, size_t to, gb_cuda_words into) {
+  enum { AT_ONCE = 8 };
+  size_t part = from;
+  if (gb_is_number(o)) {
+    const size_t step = p->words * p->units * p->each;
+    const gb_cuda_word *chain = gb_chain_words(p, o, k, part, element).at;
+    gb_cuda_word sum = into[0];
+    for (; part + AT_ONCE <= to; part += AT_ONCE, chain += AT_ONCE * step) {
+      gb_cuda_word some[AT_ONCE];
+      for (int n = 0; n < AT_ONCE; n++) some[n] = chain[(size_t)n * step];
+      for (int n = 0; n < AT_ONCE; n++) gb_absorb_number(gb_monoid_of(o), sum, some[n], (typename A::real)0);
+    }
+    into[0] = sum;
+  }
+  for (; part < to; part++) gb_absorb<A>(o, into, gb_chain_words(p, o, k, part, element));
+}
+
+/* The chains of one element's output into its total. */
+template <class A>
+GB_DEVICE void gb_absorb_all (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
+                              gb_cuda_words total) {
+  if (p->mirrors == 0) {
+    gb_absorb_parts<A>(p, o, k, element, 0, p->parts, total);
+    return;
+  }
+  gb_cuda_word mirrored[2], own[2];
+  gb_identity<A>(o, gb_cuda_words{mirrored, 1});
+  gb_identity<A>(o, gb_cuda_words{own, 1});
+  gb_absorb_parts<A>(p, o, k, element, 0, p->mirrors, gb_cuda_words{mirrored, 1});
+  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});
+  gb_absorb<A>(o, gb_cuda_words{mirrored, 1}, gb_cuda_words{own, 1});
+  gb_absorb<A>(o, total, gb_cuda_words{mirrored, 1});
+}
+
+/* Absorbs, and stores what is complete. A total that this launch both begins and completes is nowhere but here; lists of
+** any length lie in memory. */
+template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  const size_t count = p->units * p->each, n = count * p->words;
+  for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
+       at += (size_t)gridDim.x * blockDim.x) {
+    int k;
+    const gb_cuda_out *o = gb_total_at(p, at / count, &k);
+    if (o == NULL) continue;
+    gb_cuda_word own[2];
+    gb_cuda_words total = gb_kept_total(p, at);
+    if (p->first && p->last && o->how != GB_CUDA_SELECT) total = gb_cuda_words{own, 1};
+    if (p->first) gb_identity<A>(*o, total);
+    gb_absorb_all<A>(p, *o, k, at % count, total);
+    if (p->last) gb_store_element<A>(p, *o, k, at % count, total);
+  }
+}
+
+/* Totals that no launch absorbed last. */
+template <class A> __global__ void gb_store_totals (GB_PARAMETER gb_cuda_program program) {
+  const gb_cuda_program *p = &program;
+  const size_t count = p->units * p->each, n = count * p->words;
+  for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
+       at += (size_t)gridDim.x * blockDim.x) {
+    int k;
+    const gb_cuda_out *o = gb_total_at(p, at / count, &k);
+    if (o != NULL) gb_store_element<A>(p, *o, k, at % count, gb_kept_total(p, at));
+  }
+}
+
+#endif
