@@ -21,6 +21,32 @@ gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_erro
   return GB_OK;
 }
 
+static int swapped (int number, int with) { return number == 0 ? with : number == with ? 0 : number; }
+
+static void renumber (gb_node *n, int with) {
+  n->device = swapped(n->device, with);
+  if (n->op == GB_OP_MOVE) n->attr.i[0] = swapped((int)n->attr.i[0], with);
+}
+
+gb_status gb_graph_change_device (gb_graph *g, gb_device *dev, gb_error *err) {
+  gb_device *before = g->device;
+  int number;
+  size_t bytes = 0;
+  GB_TRY(gb_graph_add_device(g, dev, &number, err));
+  if (number == 0) return GB_OK;
+  for (size_t i = 0; i < g->nbuckets; i++)
+    for (const gb_node *n = g->bucket[i]; n != NULL; n = n->chain) bytes += gb_node_bytes(n);
+  GB_TRY(gb_ledger_book(&dev->ledger, bytes, "the nodes of the graph", err));
+  gb_ledger_unbook(&before->ledger, bytes);
+  for (size_t i = 0; i < g->nbuckets; i++)
+    for (gb_node *n = g->bucket[i]; n != NULL; n = n->chain) renumber(n, number);
+  g->device = dev;
+  g->more[number - 1] = before;
+  g->generators_on = 0;
+  g->changes++;
+  return GB_OK;
+}
+
 bool gb_on_one_device (int nin, gb_node *const *in) {
   for (int i = 1; i < nin; i++)
     if (in[i]->device != in[0]->device) return false;

@@ -199,6 +199,8 @@ static int room_for_inputs (const gb_node *n) {
   return (n->flags & GB_NODE_PROMISE) != 0 ? 1 : n->nin + n->ndropped;
 }
 
+size_t gb_node_bytes (const gb_node *n) { return node_size(room_for_inputs(n), n->nout); }
+
 static void forget_promise (gb_node *n) {
   gb_graph *g = n->graph;
   g->npromises--;
@@ -223,7 +225,7 @@ static void release (gb_node *dead) {
     if (n->op == GB_OP_CALL) gb_call_unref((int)n->attr.i[0]);
     if ((n->flags & GB_NODE_LENT) != 0) n->graph->nlent--;
     if ((n->flags & GB_NODE_PROMISE) != 0) forget_promise(n);
-    gb_ledger_unbook(&n->graph->device->ledger, node_size(room_for_inputs(n), n->nout));
+    gb_ledger_unbook(&n->graph->device->ledger, gb_node_bytes(n));
     free(n);
   }
 }

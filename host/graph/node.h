@@ -84,6 +84,7 @@ struct gb_graph {
   /* further devices, whose values are made by MOVE: numbers 1 .. ndevices; borrowed */
   gb_device *more[GB_GRAPH_DEVICES - 1];
   int nmore;
+  unsigned changes;  /* how often device 0 became another one (gb_graph_change_device) */
   int generators_on; /* device of nodes without inputs that are built now */
   gb_node **bucket;  /* cons table, power of two */
   size_t nbuckets, nnodes;
@@ -194,6 +195,10 @@ void gb_node_take_values (gb_node *n, const gb_node *from);
 /* The number of a device of the graph, which it gets here if it is a new one. Errors: EOPTION past
 ** GB_GRAPH_DEVICES. */
 gb_status gb_graph_add_device (gb_graph *g, gb_device *dev, int *number, gb_error *err);
+/* Makes 'dev' device 0; what was it gets the number that 'dev' had. Values stay where they are. Nothing is running, and
+** nothing is cached (gb_plans_change_device). Nodes from before are not merged with equal ones from after it where their
+** devices are part of them. Errors: as gb_graph_add_device; ENOMEM where the account of 'dev' has no room for the nodes. */
+gb_status gb_graph_change_device (gb_graph *g, gb_device *dev, gb_error *err);
 /* The number of the device that a tensor with a storage lies on; 0 for a device that the graph does not know. */
 int gb_graph_device_of (const gb_graph *g, const gb_tensor *t);
 /* a, or its values on another device. Numbers, ranges, identities, and views, sums and products of them and of values
@@ -204,6 +209,7 @@ gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err);
 /* Goes with its readers: a value without axes, or an expression of numbers by elementwise ops and views. */
 bool gb_follows (const gb_node *n);
 /* True: the inputs lie on one device. */
+size_t gb_node_bytes (const gb_node *n); /* that are booked for it */
 bool gb_on_one_device (int nin, gb_node *const *in);
 /* gb_node_build of inputs that lie on several: those without axes, and those that gb_move builds again, follow
 ** the others. Errors: EDEVICE where two others differ. */

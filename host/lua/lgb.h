@@ -75,6 +75,8 @@ void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
 gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
+/* Makes 'dev', which is open, the graph's. Errors: EDEVICE (a simulated one); as gb_plans_change_device. */
+gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
 

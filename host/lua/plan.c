@@ -62,6 +62,10 @@ static int plan_close (lua_State *L) {
 static plan_box *checkplan (lua_State *L) {
   plan_box *p = receiver(L);
   if (p->plan == NULL) lgb_fail(L, GB_ECLOSED, "closed plan");
+  const gb_device *dev = gb_plan_outdated(p->plan);
+  if (dev != NULL)
+    lgb_fail(L, GB_EDEVICE, "plan: it was made for %s, and the session's device is %s now: plan again",
+             dev->name, p->session->device->name);
   return p;
 }
 

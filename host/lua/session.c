@@ -105,7 +105,7 @@ static int session_gc (lua_State *L) {
   lgb_close_late(L);
   *slot = NULL;
   s->state_gone = true;
-  s->device->ledger.reclaim = NULL;
+  s->device->ledger.reclaim = s->home->ledger.reclaim = NULL;
   for (int i = 0; i < s->nopened; i++) s->opened[i]->ledger.reclaim = NULL;
   if (s->handles == 0) session_free(s);
   return 0;
@@ -121,14 +121,59 @@ static void reclaim (void *ud, size_t bytes) {
   gb_cache_drop(s->graph, bytes);
 }
 
+static void watch_memory (lgb_session *s, gb_device *dev) {
+  dev->ledger.reclaim = reclaim;
+  dev->ledger.reclaim_ud = s;
+}
+
 gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb_error *err) {
   if (s->nopened == GB_GRAPH_DEVICES)
     return gb_fail(err, GB_EOPTION, "%d devices are open already", GB_GRAPH_DEVICES);
   GB_TRY(gb_device_open(name, s->home, 0, out, err));
   if (s->arithmetic != NULL) lgb_set_arithmetic(*out, s->arithmetic);
-  (*out)->ledger.reclaim = reclaim;
-  (*out)->ledger.reclaim_ud = s;
+  watch_memory(s, *out);
   s->opened[s->nopened++] = *out;
+  return GB_OK;
+}
+
+/* Two seconds in which nothing seems to happen. */
+static void say_measuring (bool again) {
+  if (isatty(STDERR_FILENO) == 1)
+    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n",
+            again ? " again, for it was busy the last time" : ", once");
+}
+
+/* The one that was the graph's takes the place of the one that is. */
+static void exchange (lgb_session *s, gb_device *dev) {
+  gb_device *before = s->device;
+  int at = 0;
+  while (at < s->nopened && s->opened[at] != dev) at++;
+  if (at == s->nopened) s->nopened++; /* 'dev' is the host's */
+  s->opened[at] = before;
+  if (before == s->home) s->opened[at] = s->opened[--s->nopened];
+  s->device = dev;
+}
+
+static int count_devices (const gb_device *dev) {
+  int n = 0;
+  for (; dev != NULL; dev = dev->next) n++;
+  return n;
+}
+
+gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err) {
+  if (dev == s->device) return GB_OK;
+  for (const gb_device *d = s->device->next; d != NULL; d = d->next)
+    if (d == dev)
+      return gb_fail(err, GB_EDEVICE,
+                     "%s is simulated: it shares plans with %s, and no session has it for its own", dev->name,
+                     s->device->name);
+  if (dev == s->home && s->nopened == GB_GRAPH_DEVICES)
+    return gb_fail(err, GB_EOPTION, "%d devices are open already", GB_GRAPH_DEVICES);
+  GB_TRY(gb_plans_change_device(s->graph, dev, err));
+  exchange(s, dev);
+  s->devices = count_devices(dev);
+  watch_memory(s, dev);
+  gb_device_profile_announce(dev, say_measuring);
   return GB_OK;
 }
 
@@ -141,13 +186,6 @@ static gb_status open_device (lgb_session *s, gb_error *err) {
   GB_TRY(gb_device_open(name, s->home, 0, &opened, err));
   s->device = opened;
   return GB_OK;
-}
-
-/* Two seconds in which nothing seems to happen. */
-static void say_measuring (bool again) {
-  if (isatty(STDERR_FILENO) == 1)
-    fprintf(stderr, "gibbous: measuring this machine%s, about 2 s\n",
-            again ? " again, for it was busy the last time" : ", once");
 }
 
 static void say_stored (const char *text) {
@@ -169,8 +207,7 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
     return st;
   }
   gb_device_profile_announce(s->device, say_measuring);
-  s->device->ledger.reclaim = reclaim;
-  s->device->ledger.reclaim_ud = s;
+  watch_memory(s, s->device);
   *out = s;
   return GB_OK;
 }

@@ -107,20 +107,16 @@ static void apply (lua_State *L, lgb_session *s) {
   if (t != GB_F64 && t != GB_F32)
     lgb_fail(L, GB_EOPTION, "config: the default dtype is f64 or f32, got %s", gb_dtype_name(t));
   const char *device = lgb_optstring(L, 1, "device", s->device->name);
-  const gb_device *asked = lgb_checkdevice(L, s, device);
-  if (asked != s->device)
-    lgb_fail(L, GB_EDEVICE,
-             "config: this session's device is %s; the environment chooses another (GIBBOUS_DEVICE=%s), and "
-             "x:to '%s' moves a tensor",
-             s->device->name, asked->ops->name, device);
-  const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : s->devices;
+  gb_device *asked = lgb_checkdevice(L, s, device);
+  const int devices = given(L, 1, "devices") ? checkrange(L, 1, "devices", 1, GB_DEVICES) : 0;
   const int digits = given(L, 1, "digits") ? checkrange(L, 1, "digits", 1, 17) : s->digits;
   const int edge = given(L, 1, "edge") ? checkrange(L, 1, "edge", 1, 100) : s->edge;
   const char *arithmetic = given(L, 1, "arithmetic") ? check_arithmetic(L, s) : NULL;
   const int threads = given(L, 1, "threads") ? checkrange(L, 1, "threads", 1, 1024) : 0;
   gb_error err;
+  lgb_result(L, lgb_set_device(s, asked, &err), &err);
   if (threads > 0) lgb_result(L, set_threads(s, threads, &err), &err);
-  lgb_result(L, lgb_set_devices(s, devices, &err), &err);
+  if (devices > 0) lgb_result(L, lgb_set_devices(s, devices, &err), &err);
   if (arithmetic != NULL) set_arithmetics(s, arithmetic);
   s->dtype = t;
   s->digits = digits;

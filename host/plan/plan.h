@@ -137,6 +137,9 @@ char *gb_plan_svg (const gb_plan *p);      /* a drawing of memory over time; mal
 ** node of the plan's graph, a leaf or placeholder) takes value[i] of the same shape, dtype and contiguity;
 ** then values go to out[i] instead of the nodes, counted; the arena is kept until the plan is freed, so a
 ** loop allocates its outputs only. Errors: EINTR, ENOMEM (the ledger moved since), ENOTPD, ECALLBACK. */
+/* The device that was the graph's when the plan was made, where another one is now: such a plan is neither run nor
+** reported. NULL: it is current. */
+const gb_device *gb_plan_outdated (const gb_plan *p);
 gb_status gb_plan_run (gb_plan *p, gb_error *err);
 gb_status gb_plan_run_with (gb_plan *p, size_t n, gb_node *const *leaf, const gb_tensor *value,
                             gb_tensor *out, gb_error *err);
@@ -166,6 +169,11 @@ void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 ** up to 'bytes'; it returns the bytes freed. */
 void gb_cache_sweep (gb_graph *g);
 size_t gb_cache_drop (gb_graph *g, size_t bytes);
+
+/* Makes 'dev' device 0 of the graph (gb_graph_change_device). What the graph remembers goes: plans and values that can be
+** computed again. Plans that are held are outdated. Errors: EOPTION while a registered op runs or steps are timed; as
+** gb_graph_change_device. */
+gb_status gb_plans_change_device (gb_graph *g, gb_device *dev, gb_error *err);
 
 /* Bytes that can be had beside 'held' bytes of tensors: plans that are only remembered are given up first. */
 size_t gb_plan_room (const gb_graph *g, size_t held);

@@ -744,7 +744,9 @@ function core.memory.room() end
 -- Settings ------------------------------------------------------------------------------------------------------------------------
 
 --- Sets dtype ("f64" or "f32"), device, devices, threads, digits, edge, arithmetic; gives the previous values of those, or all
---- without argument. arithmetic: of kernel profiles in f32 on a GPU, "unit" (its special function unit) or "exact" (the bits of the
+--- without argument. device ("cpu", "cuda", "cuda:1"): where makers put tensors, and where models, solvers and gb.func work, from
+--- here on; tensors from before stay where they are, :to moves them; plans and preconditioners from before are refused, and so is
+--- a change within gb.vmap, a function that an evaluation calls, or gb.time. arithmetic: of kernel profiles in f32 on a GPU, "unit" (its special function unit) or "exact" (the bits of the
 --- CPU); chosen before the device computes. devices = n: besides cpu there are cpu:2 to cpu:n, simulated: memory limits of their own, the same code and
 --- threads, one after the other (GIBBOUS_DEVICES sets it at the start).
 ---@return table

@@ -91,8 +91,8 @@ local spec <const> = {
   end,
 }
 
--- Parameters lie on the session's device: kernels take them to that of their inputs.
-local home <const> = core.config().device
+--- Parameters lie on the session's device: kernels take them to that of their inputs.
+local function home() return core.config().device end
 
 local function data(self) return rawget(self, "_box") end
 
@@ -104,7 +104,7 @@ local function plain(v, dtype, what)
   if t == nil then
     core.raise("option", ("%s must be a number, a list or a tensor, got %s"):format(what, type(v)))
   end
-  if t.dtype ~= dtype or t.device ~= home then t = t:to{dtype = dtype, device = home} end
+  if t.dtype ~= dtype or t.device ~= home() then t = t:to{dtype = dtype, device = home()} end
   return t:detach():eval()
 end
 

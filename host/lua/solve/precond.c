@@ -10,7 +10,11 @@ typedef struct precond_box {
 } precond_box;
 
 const gb_precond *lgb_checkprecond (lua_State *L, int arg) {
-  return &((precond_box *)luaL_checkudata(L, arg, LGB_PRECOND))->p;
+  const precond_box *box = luaL_checkudata(L, arg, LGB_PRECOND);
+  if (box->session != NULL && box->p.device != box->session->device)
+    lgb_fail(L, GB_EDEVICE, "this preconditioner lies on %s, and solvers work on %s: make it there",
+             box->p.device->name, box->session->device->name);
+  return &box->p;
 }
 
 static int precond_gc (lua_State *L) {

@@ -23,6 +23,8 @@ typedef struct gb_request {
 
 struct gb_plan {
   gb_request request;
+  gb_device *home; /* device 0 of the graph, and how often that had changed, when the plan was made */
+  unsigned changes;
   gb_lowered_plan *prog; /* counted */
   size_t booked;         /* bytes of its tables in the ledger's books */
   gb_choice choice;      /* that gb_plan_new made; the report and what follows describe it */
@@ -49,7 +51,7 @@ gb_status gb_plan_open (gb_graph *g, size_t nouts, gb_node *const *outs, gb_plan
 gb_status gb_plan_open_ordered (gb_graph *g, gb_order *known, size_t nouts, gb_node *const *outs,
                                 gb_plan **out, gb_error *err);
 
-static inline gb_device *gb_plan_home (const gb_plan *p) { return p->request.graph->device; }
+static inline gb_device *gb_plan_home (const gb_plan *p) { return p->home; }
 
 static inline gb_node *gb_plan_node (const gb_plan *p, int b) {
   return p->request.node[p->prog->low->buf[b].source];

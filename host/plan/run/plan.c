@@ -71,6 +71,8 @@ gb_status gb_plan_open_ordered (gb_graph *g, gb_order *known, size_t nouts, gb_n
     return gb_fail(err, GB_ENOMEM, "no memory for a plan");
   }
   p->request.graph = g;
+  p->home = g->device;
+  p->changes = g->changes;
   gb_status rc = open_request(&p->request, nouts, outs, &o, err);
   if (rc == GB_OK) rc = find_program(&p->request, &o, &p->prog, err);
   if (rc == GB_OK) rc = book_tables(p, err);
@@ -97,6 +99,10 @@ void gb_plan_free (gb_plan *p) {
   free(p->what);
   free(p->candidate);
   free(p);
+}
+
+const gb_device *gb_plan_outdated (const gb_plan *p) {
+  return p->changes == p->request.graph->changes ? NULL : p->home;
 }
 
 /* What the choice means to drop is still there to be weighed when the minimum is sought. */

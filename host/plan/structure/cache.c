@@ -202,12 +202,38 @@ size_t gb_plan_room (const gb_graph *g, size_t held) {
 
 /* the whole */
 
-static void free_caches (gb_plan_context *c) {
-  if (c == NULL) return;
+static void forget_all (gb_plan_context *c) {
   while (c->ncached > 0) drop(c, &c->cached[c->ncached - 1]);
   gb_measure_free(c->measure);
-  for (int i = 0; i < c->nprograms; i++) gb_lowered_plan_unref(c->program[i]);
+  c->measure = NULL;
+  while (c->nprograms > 0) gb_lowered_plan_unref(c->program[--c->nprograms]);
   c->ledger->shed = NULL;
+}
+
+static void serve (gb_plan_context *c, gb_ledger *l) {
+  c->ledger = l;
+  l->shed = shed_program;
+  l->shed_ud = c;
+}
+
+gb_status gb_plans_change_device (gb_graph *g, gb_device *dev, gb_error *err) {
+  gb_plan_context *c = gb_context(g, err);
+  if (c == NULL) return GB_ENOMEM;
+  if (dev == g->device) return GB_OK;
+  if (c->calls > 0 || g->tracing > 0 || c->traces != NULL)
+    return gb_fail(err, GB_EOPTION, "the session's device cannot change %s",
+                   c->calls > 0     ? "within a function that an evaluation calls"
+                   : g->tracing > 0 ? "within gb.vmap or a function of a kernel"
+                                    : "while steps are timed");
+  forget_all(c);
+  const gb_status st = gb_graph_change_device(g, dev, err);
+  serve(c, ledger_of(g));
+  return st;
+}
+
+static void free_caches (gb_plan_context *c) {
+  if (c == NULL) return;
+  forget_all(c);
   pthread_mutex_destroy(&c->lock);
   free(c->cached);
   free(c);
@@ -221,9 +247,7 @@ static gb_plan_context *new_context (gb_ledger *l) {
   pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
   pthread_mutex_init(&c->lock, &recursive);
   pthread_mutexattr_destroy(&recursive);
-  c->ledger = l;
-  l->shed = shed_program;
-  l->shed_ud = c;
+  serve(c, l);
   return c;
 }
 

@@ -35,10 +35,9 @@ function M.refuse_dtypes(x, y, what)
     y.dtype, x.dtype, y.dtype))
 end
 
-local home <const> = core.config().device
-
 --- Raises an error if x or y lies on a device that models do not work on; y may be nil. 'what' begins the message.
 function M.check_home(what, x, y)
+  local home <const> = core.config().device
   local far <const> = x.device ~= home and "x" or y and y.device ~= home and "y"
   if not far then return end
   local at = ("%s lies on %s"):format(far, (far == "x" and x or y).device)
@@ -95,8 +94,17 @@ function M.check(x, y, what, missing)
   return kept_x, kept_y, rows
 end
 
+-- A model that was given its data before gb.config chose another device.
+local function check_data_home(f, what)
+  local home <const> = core.config().device
+  if not f.x or f.x.device == home then return end
+  core.raise("device", ("%s: the model's data lie on %s, and models work on %s: gb.config{device = '%s'} goes back, or "
+    .. "m:fit(x, y) with data that lie there"):format(what, f.x.device, home, f.x.device))
+end
+
 --- Inputs of another number of columns than the model's raise, and those on another device.
 function M.check_width(f, x, what)
+  check_data_home(f, what)
   M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
     core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],
