@@ -58,7 +58,7 @@ static gb_status check_number (int ordinal, int count, gb_error *err) {
 /* -- one GPU */
 
 /* What the runtime says where this program cannot use a GPU that is there. */
-static gb_status first_call (const gb_cuda *gpu, cudaError_t e, gb_error *err) {
+static gb_status first_call (const gb_cuda *gpu, cudaError_t e, const char *call, gb_error *err) {
   const int n = gpu->ordinal;
   if (e == cudaErrorDevicesUnavailable)
     return gb_fail(err, GB_EDEVICE, "GPU %d is in exclusive mode and another process uses it", n);
@@ -67,7 +67,7 @@ static gb_status first_call (const gb_cuda *gpu, cudaError_t e, gb_error *err) {
                    gpu->capability / 10, gpu->capability % 10);
   if (e == cudaErrorMemoryAllocation)
     return gb_fail(err, GB_ENOMEM, "GPU %d has no room for a context: other processes hold its memory", n);
-  return gb_cuda_status(e, "cudaSetDevice", err);
+  return gb_cuda_status(e, call, err);
 }
 
 static gb_status read_attributes (gb_cuda *gpu, gb_error *err) {
@@ -99,20 +99,21 @@ static gb_status probe (gb_cuda *gpu, gb_error *err) {
   const unsigned asked = 20u + (unsigned)gpu->ordinal;
   volatile unsigned *answer = (void *)gpu->staging.at;
   *answer = 0;
-  GB_TRY(first_call(gpu, gb_cuda_probe((unsigned *)answer, asked, gpu->stream), err));
+  GB_TRY(first_call(gpu, gb_cuda_probe((unsigned *)answer, asked, gpu->stream), "the first kernel", err));
   GB_TRY(gb_cuda_wait(gpu, err));
   if (*answer == gb_cuda_probe_answer(asked)) return GB_OK;
   return gb_fail(err, GB_EDEVICE, "the first kernel on GPU %d gave a wrong result", gpu->ordinal);
 }
 
 static gb_status open_gpu (gb_cuda *gpu, gb_error *err) {
-  GB_TRY(first_call(gpu, cudaSetDevice(gpu->ordinal), err));
+  GB_TRY(first_call(gpu, cudaSetDevice(gpu->ordinal), "cudaSetDevice", err));
   GB_TRY(read_attributes(gpu, err));
-  GB_TRY(first_call(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), err));
+  GB_TRY(first_call(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "cudaStreamCreate",
+                    err));
   for (int i = 0; i < 2; i++)
     GB_CUDA_TRY(cudaEventCreateWithFlags(&gpu->piece[i], cudaEventDisableTiming | cudaEventBlockingSync));
   void *room;
-  GB_TRY(first_call(gpu, cudaMalloc(&room, GB_CUDA_ROOM), err));
+  GB_TRY(first_call(gpu, cudaMalloc(&room, GB_CUDA_ROOM), "cudaMalloc", err));
   gpu->room = room;
   gpu->room_bytes = GB_CUDA_ROOM;
   GB_TRY(gb_cuda_staging_open(&gpu->staging, &gpu->home->ledger, err));

@@ -26,7 +26,7 @@ static int frame_gc (lua_State *L) {
 static void push_leaf (lua_State *L, lgb_session *s, gb_tensor *held, const char *name) {
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, lgb_leaf(s, held, name, &y->node, &err), &err);
+  lgb_result(L, lgb_leaf(s, 0, held, name, &y->node, &err), &err);
   lua_remove(L, -2);
 }
 

@@ -172,8 +172,9 @@ void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n); /* evaluates; borrowed */
 /* The same with elements that can be read (tensor/host.h): it lives as long as n has its value. */
 gb_tensor lgb_host_value (lua_State *L, lgb_session *s, gb_node *n);
-/* A leaf of the value in the holder, which is emptied; the value moves to the session's device. */
-gb_status lgb_leaf (lgb_session *s, gb_tensor *held, const char *name, gb_node **out, gb_error *err);
+/* A leaf of the value in the holder, which is emptied; the value moves to that device of the graph. */
+gb_status lgb_leaf (lgb_session *s, int device, gb_tensor *held, const char *name, gb_node **out,
+                    gb_error *err);
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index);
 
 /* promise.c */

@@ -146,8 +146,8 @@ static int make_tensor (lua_State *L) {
   lua_pushvalue(L, 1);
   fill(L, &f, 0);
   lgb_tensor *y = lgb_newtensor(L);
-  lgb_result(L, lgb_leaf(s, holder, NULL, &y->node, &err), &err);
-  return device == 0 ? 1 : lgb_pushmoved(L, y->node, device);
+  lgb_result(L, lgb_leaf(s, device, holder, NULL, &y->node, &err), &err);
+  return 1;
 }
 
 /* -- constants and ranges */

@@ -45,8 +45,9 @@ gb_tensor lgb_host_value (lua_State *L, lgb_session *s, gb_node *n) {
   return host;
 }
 
-gb_status lgb_leaf (lgb_session *s, gb_tensor *held, const char *name, gb_node **out, gb_error *err) {
-  gb_status st = gb_tensor_move(&s->device->ledger, held, err);
+gb_status lgb_leaf (lgb_session *s, int device, gb_tensor *held, const char *name, gb_node **out,
+                    gb_error *err) {
+  gb_status st = gb_tensor_move(&gb_graph_device(s->graph, device)->ledger, held, err);
   if (st == GB_OK) st = gb_node_leaf(s->graph, held, 0, name, out, err);
   gb_tensor_clear(held);
   return st;

@@ -160,7 +160,7 @@ static int m_diagonal (lua_State *L) {
 static gb_node *leaf_of_positions (lua_State *L, lgb_session *s, int arg, gb_tensor *holder, int device) {
   lgb_tensor *leaf = lgb_newtensor(L), *t = lgb_newtensor(L);
   gb_error err;
-  lgb_result(L, lgb_leaf(s, holder, NULL, &leaf->node, &err), &err);
+  lgb_result(L, lgb_leaf(s, 0, holder, NULL, &leaf->node, &err), &err);
   lgb_result(L, gb_move(leaf->node, device, &t->node, &err), &err);
   lua_replace(L, arg);
   return t->node;

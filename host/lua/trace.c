@@ -90,16 +90,18 @@ static void push_event (lua_State *L, const gb_trace_event *e) {
   lua_setfield(L, -2, "depth");
 }
 
-/* core.traced(trace): {began, dropped, rows = {{line, op, device, carrier, kernel, seconds, total, bytes, flops,
+/* core.traced(trace): {began, dropped, missed, rows = {{line, op, device, carrier, kernel, seconds, total, bytes, flops,
 ** predicted, bound, calls}, ..}, events = {{row, from, to, depth}, ..}} of what has run since it began */
 static int trace_read (lua_State *L) {
   const trace_box *b = luaL_checkudata(L, 1, LGB_TRACE);
   if (b->trace == NULL) return lgb_fail(L, GB_ECLOSED, "closed trace");
   const gb_trace_view v = gb_trace_read(b->trace);
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 5);
   set_number(L, "began", v.began);
   lua_pushinteger(L, (lua_Integer)v.dropped);
   lua_setfield(L, -2, "dropped");
+  lua_pushinteger(L, (lua_Integer)v.missed);
+  lua_setfield(L, -2, "missed");
   lua_createtable(L, (int)v.nrows, 0);
   for (size_t i = 0; i < v.nrows; i++) {
     push_row(L, &v.row[i]);

@@ -233,6 +233,7 @@ typedef struct gb_trace_view {
   size_t nrows;
   const gb_trace_event *event;
   size_t nevents, dropped; /* dropped: steps that no event stands for */
+  size_t missed;           /* steps whose times their device did not tell: in no row */
   double began;
 } gb_trace_view;
 /* Errors: ENOMEM. */

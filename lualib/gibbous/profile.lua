@@ -27,6 +27,10 @@ local function head(self)
     parts[#parts + 1] = ("%d folds (%d pairs)  %d library calls  peak %.1f MiB"):format(self.folds, self.pairs, self.opaques,
       self.measured / 2 ^ 20)
   end
+  if self.missed > 0 then
+    parts[#parts + 1] = ("%d step%s more, whose times the device does not tell"):format(self.missed,
+      self.missed == 1 and "" or "s")
+  end
   return table.concat(parts, "  ")
 end
 
@@ -59,7 +63,9 @@ function methods.json(self)
       ts = (e.from - self._began) * 1e6, dur = (e.to - e.from) * 1e6,
       args = {line = r.line, carrier = r.carrier, kernel = r.kernel, bytes = r.bytes / r.calls}}
   end
-  if #list == 0 then return '{"displayTimeUnit": "ms", "traceEvents": []}' end
+  if #list == 0 then
+    return ('{"displayTimeUnit": "ms", "traceEvents": [], "otherData": {"dropped": %d}}'):format(self.dropped)
+  end
   return core.json_encode{displayTimeUnit = "ms", traceEvents = list, otherData = {dropped = self.dropped}}
 end
 
@@ -75,8 +81,8 @@ end
 local function report(trace, seconds)
   local seen <const> = core.traced(trace)
   local p <const> = {seconds = seconds, device = timing.total(seen.rows, "seconds"), steps = timing.total(seen.rows, "calls"),
-    predicted = timing.total(seen.rows, "predicted"), dropped = seen.dropped, _rows = seen.rows, _events = seen.events,
-    _began = seen.began, _devices = {}}
+    predicted = timing.total(seen.rows, "predicted"), dropped = seen.dropped, missed = seen.missed, _rows = seen.rows,
+    _events = seen.events, _began = seen.began, _devices = {}}
   local known <const> = {}
   for i, row in ipairs(seen.rows) do
     p[i] = setmetatable(row, Row)
@@ -117,7 +123,8 @@ end
 
 --- gb.profile(f) runs f once; gb.profile "on" records what the script computes from here on, gb.profile "off" gives the report.
 ---@param what function|string
-return function(what)
+return function(what, ...)
+  if select("#", ...) > 0 then core.raise("option", "gb.profile: one argument expected, got " .. 1 + select("#", ...)) end
   if what == "on" then return on() end
   if what == "off" then return off() end
   if type(what) == "string" then

@@ -32,6 +32,9 @@ local scaled <const> = M.scaled
 -- What is said of the runs beside their seconds -----------------------------------------------------------------------------
 
 local function work_line(self)
+  if self.steps == 0 and self.missed > 0 then
+    return ("%d step%s ran, and the device does not tell their times"):format(self.missed, self.missed == 1 and "" or "s")
+  end
   if self.steps == 0 then
     return "nothing was computed: no step ran, f returns no tensor or values that were there already"
   end
@@ -174,6 +177,18 @@ local function warm_up(f, count, compile)
   return first
 end
 
+--- Steps of the first run of a kind (line, op, device) that no later run has: their values were remembered. Of other kinds a run
+-- may have more or fewer, since f decides.
+local function remembered(first, later)
+  local seen <const>, count = {}, 0
+  local function kind(row) return table.concat({row.line, row.op, row.device}, "\0") end
+  for _, row in ipairs(later) do seen[kind(row)] = true end
+  for _, row in ipairs(first) do
+    if not seen[kind(row)] then count = count + row.calls end
+  end
+  return count > 0 and count or nil
+end
+
 --- Of some runs the one that took nearest to so many seconds.
 local function nearest(runs, seconds)
   local best
@@ -191,12 +206,10 @@ local function report(times, device, first, kept)
   local r <const> = {median = wall, low = times[j], high = times[#times + 1 - j], coverage = coverage, runs = #times,
     fastest = times[1], slowest = times[#times], wall = wall, device = median(device), steps = total(rows, "calls"),
     bytes = total(rows, "bytes"), flops = total(rows, "flops"), predicted = total(rows, "predicted"),
-    bound = total(rows, "bound")}
+    bound = total(rows, "bound"), missed = typical.missed}
   if r.bound and r.device > 0 then r.share = r.bound / r.device end
   if first then
-    local before <const> = total(first.rows, "calls")
-    r.first = first.wall
-    if before > r.steps then r.remembered = before - r.steps end
+    r.first, r.remembered = first.wall, remembered(first.rows, rows)
   end
   r.agree = math.abs(r.wall - r.device) <= SHARE * r.wall + SLACK
   if not r.agree then r.waits = waits_of(typical) end

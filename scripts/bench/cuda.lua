@@ -8,10 +8,12 @@
 -- what was predicted. --predict runs nothing and needs no GPU: the figures are those of an imaginary GPU of 132 multiprocessors at
 -- 1.75 GHz, close to an H200, and the instructions of a pair are those of the generated kernels (cuda/price/slots.c); where no GPU
 -- opens, the emulated one of the tests stands for it. "target": 80 % of what the instructions of a hand-written kernel allow.
+local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
+package.path = here .. "/?.lua;" .. package.path
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local duration <const> = require("gibbous.timing").duration
-local support <const> = require "scripts.bench.support"
+local support <const> = require "support"
 local table_text <const> = require "gibbous.table_text"
 
 local flags <const>, rest <const> = {}, {}

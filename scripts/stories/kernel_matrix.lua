@@ -26,13 +26,20 @@ end
 
 local given <const>, folder = {sizes = "1000,3000,10000,30000,100000,300000,1000000", columns = "1,4,16,64", devices = devices(),
   seconds = "5"}, nil
+
+--- Ends the script with a line on what is wrong.
+local function refuse(text, ...)
+  io.stderr:write("kernel_matrix.lua: ", text:format(...), "\n")
+  os.exit(2)
+end
+
 do
   local i = 1
   while arg and arg[i] do
     local key <const> = arg[i]:match "^%-%-(.+)$"
     if key then
-      assert(given[key], "unknown option --" .. key)
-      given[key] = assert(arg[i + 1], "--" .. key .. " wants a value")
+      if not given[key] then refuse("unknown option --%s; known: --columns, --devices, --seconds, --sizes", key) end
+      given[key] = arg[i + 1] or refuse("--%s wants a value", key)
       i = i + 2
     else
       folder = arg[i]
@@ -41,14 +48,21 @@ do
   end
 end
 
-local function list(text, convert)
+--- Counts, separated by commas.
+local function counts(key)
   local out <const> = {}
-  for word in text:gmatch "[^,]+" do out[#out + 1] = assert(convert(word), "not understood: " .. word) end
+  for word in given[key]:gmatch "[^,]+" do
+    local n <const> = math.tointeger(tonumber(word))
+    if not n or n < 1 then refuse("--%s wants counts of 1 or more, separated by commas, got '%s'", key, word) end
+    out[#out + 1] = n
+  end
+  if #out == 0 then refuse("--%s wants a value", key) end
   return out
 end
 
-local sizes <const>, columns <const> = list(given.sizes, math.tointeger), list(given.columns, math.tointeger)
-local longest <const> = assert(tonumber(given.seconds), "--seconds wants a number")
+local sizes <const>, columns <const> = counts "sizes", counts "columns"
+local longest <const> = tonumber(given.seconds)
+if not (longest and longest > 0) then refuse("--seconds wants a number above 0, got '%s'", given.seconds) end
 
 -- The three spellings -----------------------------------------------------------------------------------------------------------
 
@@ -157,7 +171,13 @@ local function check(case)
 end
 
 local base <const> = {n = sizes[1], device = "", storage = "f32", layout = "row", symmetric = true, columns = columns[1]}
-local all_devices <const> = list(given.devices, tostring)
+local all_devices <const> = {}
+for name in given.devices:gmatch "[^,]+" do
+  local ok <const>, why <const> = pcall(gb.zeros, 1, {device = name})
+  if not ok then refuse("%s", why.message) end
+  all_devices[#all_devices + 1] = name
+end
+if #all_devices == 0 then refuse "--devices wants a value" end
 
 print "broadcast, vmap and the native kernel, as one program with one result:"
 for _, device in ipairs(all_devices) do

@@ -269,7 +269,8 @@ describe("a profile as JSON", function()
       assert.is_true(#open == 0 or e.tid ~= open[#open].tid or e.ts + e.dur <= open[#open].ts + open[#open].dur + 1e-3)
       open[#open + 1] = e
     end
-    assert.same({displayTimeUnit = "ms", traceEvents = {}}, core.json_decode(gb.profile(function() end):json()))
+    assert.same({displayTimeUnit = "ms", traceEvents = {}, otherData = {dropped = 0}},
+      core.json_decode(gb.profile(function() end):json()))
   end)
 end)
 
@@ -410,5 +411,25 @@ describe("a GPU in a profile", function()
     assert.is_true(push >= 1 and push == pop and elapsed == 2 * push and kernels >= push)
     local none <const>, _, no_events <const>, some <const> = calls "print(x:exp():sum(1):totable()[1])"
     assert.same({0, 0, true}, {none, no_events, some > 0})
+  end)
+
+  it("says of steps whose times it cannot read that they ran, and why it is lost", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local env <const> = "GIBBOUS_DEVICE=cuda:0 GIBBOUS_CUDA=emulated GIBBOUS_CUDA_COMPILE=off GIBBOUS_RATES=fixed EMU_FAIL="
+    local text <const> = [[
+      local gb = require "gibbous"
+      local x = gb.randn(40, 3, {seed = 1}):eval()
+      local p = gb.profile(function() return x:exp():sum(1) end)
+      print(#p, p.missed > 0, tostring(p):match "more, whose times the device does not tell")
+      print(tostring(gb.time(function() return x:exp():sum(1) end)):match "ran, and the device does not tell their times")
+      print(select(2, pcall(gb.tensor, {1})))
+      print(gb.tensor({1, 2}, {device = "cpu"}):sum():item())]]
+    local lines = run(env .. "cudaEventElapsedTime@1+=1", text)
+    assert.equal("0\ttrue\tmore, whose times the device does not tell", lines[1])
+    assert.equal("ran, and the device does not tell their times", lines[2])
+    lines = run(env .. "cudaEventElapsedTime@1+=700", text:gsub("print%(tostring%(gb.time.-\n", ""))
+    assert.equal("0\ttrue\tmore, whose times the device does not tell", lines[1])
+    assert.matches("device cuda:0 is lost %(cudaEventElapsedTime: ", lines[2])
+    assert.equal("3.0", lines[#lines])
   end)
 end)

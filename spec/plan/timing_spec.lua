@@ -201,6 +201,15 @@ describe("the two clocks of a measurement", function()
     assert.equal(r.steps + r.remembered, s.steps)
     assert.is_nil(s.remembered)
     assert.is_nil(gb.time(function() return x + 1 end, {runs = 1, warmup = 0}).first)
+    local count = 0
+    local fewer <const> = gb.time(function()                         -- f decides how often a step runs: nothing is remembered
+      count = count + 1
+      local v = x
+      for i = 1, count == 1 and 9 or 2 do v = (v + i):eval() end
+      return v
+    end, {runs = 2, seconds = 1e-9})
+    assert.equal(2, fewer.steps)
+    assert.is_nil(fewer.remembered)
   end)
 
   it("count the operations and bytes of the textbook", function()
@@ -359,7 +368,7 @@ describe("measurements with a clock that is given", function()
   it("print as text", function()
     local meta <const> = debug.getmetatable(gb.time(function() end, {runs = 1}))
     local function text(fields)
-      for key, v in pairs{coverage = 0.5, fastest = 1.5e-3, slowest = 2.0, runs = 7, steps = 0} do
+      for key, v in pairs{coverage = 0.5, fastest = 1.5e-3, slowest = 2.0, runs = 7, steps = 0, missed = 0} do
         if fields[key] == nil then fields[key] = v end
       end
       return tostring(setmetatable(fields, meta)):match "[^\n]*"

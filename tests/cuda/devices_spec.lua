@@ -122,6 +122,7 @@ print(gb.ones(3):sum():item())
     ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaDriverGetVersion@1+=35"] = "no NVIDIA driver is loaded",
     ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1+=35"] = "install a newer driver",
     ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaSetDevice@1+=46"] = "exclusive mode",
+    ["GIBBOUS_CUDA=emulated EMU_FAIL=kernel:probe@1+=1"] = "the first kernel: ",
     ["GIBBOUS_CUDA=emulated EMU_FAIL=kernel:probe@1+=209"] = "the library has no code for GPU"} do
     it("is an error with the line: " .. why, function()
       local out <const> = run(env, script)

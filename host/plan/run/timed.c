@@ -98,7 +98,8 @@ void gb_timed_end (gb_run *r, const gb_lane *l, int s, const gb_window *at, gb_s
   gb_timed *t = r->timed;
   pending *p = &t->at[t->n - 1];
   p->to = gb_clock();
-  const bool ended = p->span < 0 || gb_device_end_span(p->device, p->span, NULL) == GB_OK;
+  gb_error err;
+  const bool ended = p->span < 0 || gb_device_end_span(p->device, p->span, &err) == GB_OK;
   if (st != GB_OK || !ended || gb_step_is_idle(r->plan->prog->low, &r->plan->prog->low->step[s])) {
     if (p->span >= 0) gb_device_drop_spans(p->device, p->span);
     t->n--;
@@ -150,7 +151,9 @@ static double predict (const gb_run *r, const pending *p) {
                                      p->place, p->step);
 }
 
+/* 'err' of a device that is lost meanwhile says why, to all who come later. */
 static void hand_over (gb_run *r, const pending *p) {
+  gb_error err;
   const gb_step *st = &r->plan->prog->low->step[p->step];
   gb_timed_step step = {.op = st->what,
                         .where = gb_plan_where(r->plan, st->out[0]),
@@ -160,18 +163,20 @@ static void hand_over (gb_run *r, const pending *p) {
                         .from = p->from,
                         .to = p->to,
                         .depth = r->timed->depth};
-  if (p->span >= 0 && gb_device_read_span(p->device, p->span, &step.from, &step.to, NULL) != GB_OK) return;
+  if (p->span >= 0 && (gb_device_wait(p->device, &err) != GB_OK ||
+                       gb_device_read_span(p->device, p->span, &step.from, &step.to, &err) != GB_OK)) {
+    gb_trace_miss(graph_of(r)->plans);
+    return;
+  }
   step.self = fmax(0, step.to - step.from - p->inner);
   step.predicted = predict(r, p);
   count_work(r, p, &step);
   gb_trace_add(graph_of(r)->plans, &step);
 }
 
-/* Steps of a device that is lost are not counted. */
 static void flush (gb_run *r) {
   gb_timed *t = r->timed;
-  for (size_t i = 0; i < t->n; i++)
-    if (t->at[i].span < 0 || gb_device_wait(t->at[i].device, NULL) == GB_OK) hand_over(r, &t->at[i]);
+  for (size_t i = 0; i < t->n; i++) hand_over(r, &t->at[i]);
   for (size_t i = t->n; i-- > 0;)
     if (t->at[i].span >= 0) gb_device_drop_spans(t->at[i].device, t->at[i].span);
   t->n = 0;

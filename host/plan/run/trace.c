@@ -14,7 +14,7 @@ struct gb_trace {
   gb_trace_row *row;
   size_t nrows, row_room;
   gb_trace_event *event;
-  size_t nevents, event_room, dropped;
+  size_t nevents, event_room, dropped, missed;
   double began;
 };
 
@@ -46,7 +46,7 @@ void gb_trace_end (gb_graph *g, gb_trace *t) {
 }
 
 gb_trace_view gb_trace_read (const gb_trace *t) {
-  return (gb_trace_view){t->row, t->nrows, t->event, t->nevents, t->dropped, t->began};
+  return (gb_trace_view){t->row, t->nrows, t->event, t->nevents, t->dropped, t->missed, t->began};
 }
 
 /* -- adding */
@@ -110,4 +110,8 @@ static void add (gb_trace *t, const gb_timed_step *s) {
 void gb_trace_add (gb_plan_context *c, const gb_timed_step *step) {
   c->traced += step->self;
   for (gb_trace *t = c->traces; t != NULL; t = t->next) add(t, step);
+}
+
+void gb_trace_miss (gb_plan_context *c) {
+  for (gb_trace *t = c->traces; t != NULL; t = t->next) t->missed++;
 }

@@ -21,6 +21,7 @@ typedef struct gb_timed_step {
 
 /* trace.c. Under the lock of the graph's context. */
 void gb_trace_add (gb_plan_context *c, const gb_timed_step *step);
+void gb_trace_miss (gb_plan_context *c); /* a step ran whose times its device does not tell */
 
 /* timed.c: the steps of one run, which are timed where r->timed is set. */
 typedef struct gb_run gb_run;
