@@ -813,6 +813,26 @@ cuda/fold/store.cuh
 's/gb_cuda_words total = gb_kept_total(p, at);/gb_cuda_words total{own, 1};/'
 'CUDA: totals that go on are not kept'
 
+cuda/fold/lists.c
+'s/out->program.elsewhere = fits ? NULL : scratch + l->lists;/out->program.elsewhere = NULL;/'
+'CUDA: lists that do not fit into an argument are looked for there'
+
+cuda/fold/lists.c
+'s/  out->program.ins = (const gb_cuda_ins \*)to;//'
+'CUDA: instructions that do not fit into an argument are looked for there'
+
+cuda/fold/lists.c
+'s/  out.counted = w->axes;/  out.counted = w->reduced;/'
+'CUDA: positions count OUTER axes alone'
+
+cuda/fold/encode.c
+'s/at.constants = at.operands + f->noperands \* at.operand;/at.constants = at.operands;/'
+'CUDA: numbers lie where operands do'
+
+cuda/device/staging.c
+'s/^  s->to += bytes;//'
+'GPU: the pieces of an upload come to the same place'
+
 cuda/fold/passes.c
 's/    p->last = ends \&\& c + 1 == combinations;/    p->last = ends \&\& c == 0;/'
 'CUDA: totals are stored after the first combination of OUTER axes'

@@ -74,8 +74,8 @@ void gb_cuda_module_unload (gb_cuda_module *m) {
 }
 
 gb_status gb_cuda_module_launch (const gb_cuda_module *m, unsigned blocks, cudaStream_t stream,
-                                 const gb_cuda_program *p, gb_error *err) {
-  void *arguments[] = {(void *)(uintptr_t)p};
+                                 const gb_cuda_argument *a, gb_error *err) {
+  void *arguments[] = {(void *)(uintptr_t)a};
   return result(m->driver->cuLaunchKernel(m->function, blocks, 1, 1, m->threads, 1, 1, m->shared, stream,
                                           arguments, NULL),
                 "cuLaunchKernel", err);

@@ -24,6 +24,6 @@ gb_status gb_cuda_module_load (const gb_cuda_driver *d, const char *image, const
 void gb_cuda_module_unload (gb_cuda_module *m);
 /* On a grid of so many thread blocks. If this fails, nothing has been started. */
 gb_status gb_cuda_module_launch (const gb_cuda_module *m, unsigned blocks, cudaStream_t stream,
-                                 const gb_cuda_program *p, gb_error *err);
+                                 const gb_cuda_argument *a, gb_error *err);
 
 #endif

@@ -26,7 +26,8 @@ void gb_cuda_staging_close (gb_cuda_staging *s) {
 
 static char *slot_at (const gb_cuda_staging *s, int slot) { return s->at + (size_t)slot * GB_CUDA_SLOT; }
 
-static size_t piece_of (size_t left) { return left < GB_CUDA_SLOT ? left : GB_CUDA_SLOT; }
+static size_t least (size_t a, size_t b) { return a < b ? a : b; }
+static size_t piece_of (size_t left) { return least(left, GB_CUDA_SLOT); }
 
 /* The slot whose turn it is, with nothing under way. */
 static gb_status next_slot (gb_cuda_staging *s, int *slot, gb_error *err) {
@@ -44,19 +45,34 @@ static gb_status mark_slot (gb_cuda *gpu, int slot, gb_error *err) {
   return gb_cuda_status(e, "cudaEventRecord", err);
 }
 
-gb_status gb_cuda_upload (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
-  gb_cuda_staging *s = &gpu->staging;
-  GB_TRY(gb_cuda_enter(gpu, err));
+gb_cuda_sending gb_cuda_send_to (gb_cuda *gpu, void *to) { return (gb_cuda_sending){.gpu = gpu, .to = to}; }
+
+gb_status gb_cuda_send_end (gb_cuda_sending *s, gb_error *err) {
+  const size_t bytes = s->used;
+  if (bytes == 0) return GB_OK;
+  GB_CUDA_TRY(cudaMemcpyAsync(s->to, slot_at(&s->gpu->staging, s->slot), bytes, cudaMemcpyHostToDevice,
+                              s->gpu->stream));
+  s->to += bytes;
+  s->used = 0;
+  return mark_slot(s->gpu, s->slot, err);
+}
+
+gb_status gb_cuda_send (gb_cuda_sending *s, const void *from, size_t bytes, gb_error *err) {
   for (size_t done = 0, some; done < bytes; done += some) {
-    int slot;
-    some = piece_of(bytes - done);
-    GB_TRY(next_slot(s, &slot, err));
-    memcpy(slot_at(s, slot), (const char *)from + done, some);
-    GB_CUDA_TRY(
-        cudaMemcpyAsync((char *)to + done, slot_at(s, slot), some, cudaMemcpyHostToDevice, gpu->stream));
-    GB_TRY(mark_slot(gpu, slot, err));
+    if (s->used == 0) GB_TRY(next_slot(&s->gpu->staging, &s->slot, err));
+    some = least(bytes - done, GB_CUDA_SLOT - s->used);
+    memcpy(slot_at(&s->gpu->staging, s->slot) + s->used, (const char *)from + done, some);
+    s->used += some;
+    if (s->used == GB_CUDA_SLOT) GB_TRY(gb_cuda_send_end(s, err));
   }
   return GB_OK;
+}
+
+gb_status gb_cuda_upload (gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err) {
+  gb_cuda_sending s = gb_cuda_send_to(gpu, to);
+  GB_TRY(gb_cuda_enter(gpu, err));
+  GB_TRY(gb_cuda_send(&s, from, bytes, err));
+  return gb_cuda_send_end(&s, err);
 }
 
 /* Piece number 'p' of 'bytes' on its way to a slot. */

@@ -23,6 +23,19 @@ struct gb_cuda;
 gb_status gb_cuda_staging_open (gb_cuda_staging *s, struct gb_ledger *account, gb_error *err);
 void gb_cuda_staging_close (gb_cuda_staging *s);
 
+/* Bytes on their way to a GPU, written where they lie pinned, as many at a time as there are. */
+typedef struct gb_cuda_sending {
+  struct gb_cuda *gpu;
+  char *to;    /* of the bytes in the slot */
+  size_t used; /* bytes in the slot; 0: no slot is taken */
+  int slot;
+} gb_cuda_sending;
+
+/* All that was sent since the beginning is in the stream after the end; a failure ends it. Nothing else is copied between. */
+gb_cuda_sending gb_cuda_send_to (struct gb_cuda *gpu, void *to);
+gb_status gb_cuda_send (gb_cuda_sending *s, const void *from, size_t bytes, gb_error *err);
+gb_status gb_cuda_send_end (gb_cuda_sending *s, gb_error *err);
+
 gb_status gb_cuda_upload (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
 gb_status gb_cuda_download (struct gb_cuda *gpu, void *to, const void *from, size_t bytes, gb_error *err);
 /* Shows the bytes to 'look' piece by piece where they lie on the host, without a copy of their own. Pieces

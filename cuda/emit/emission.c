@@ -295,6 +295,11 @@ static bool take_memory (gb_emission *e, gb_error *err) {
   return true;
 }
 
+/* What differs from launch to launch: numbers of an axis, seeds. */
+static bool reads_code (const gb_cuda_ins *i) {
+  return i->kind == GB_INS_IOTA || i->kind == GB_INS_RAND || (i->kind == GB_INS_RADIAL && i->varying);
+}
+
 bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
                        gb_cuda_arithmetic a, gb_error *err) {
   *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
@@ -303,6 +308,8 @@ bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, 
   e->held = columns ? GB_CUDA_TILE : GB_CUDA_LANE;
   e->passing = columns ? GB_CUDA_LANE : GB_CUDA_TILE;
   e->size = f->compute == GB_F32 ? 4 : 8;
+  e->at = gb_cuda_places_of(f, w);
+  for (int n = 0; n < w->nins; n++) e->code |= reads_code(&w->ins[n]);
   for (int k = 0; k < f->naxes; k++) {
     if (f->axis[k].role == GB_AXIS_LANE) e->lane = k;
     if (f->axis[k].role == GB_AXIS_TILE) e->tile = k;

@@ -32,6 +32,8 @@ typedef struct gb_stream {
 typedef struct gb_emission {
   const gb_fold *f;
   const gb_cuda_walk *w;
+  gb_cuda_places at; /* of the lists */
+  bool code;         /* the text reads the list of instructions */
   int reach, lane, tile;
   gb_cuda_arithmetic arithmetic;
   int held, passing; /* GB_CUDA_LANE or GB_CUDA_TILE: sides, and levels of what depends on them alone */

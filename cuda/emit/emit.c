@@ -21,6 +21,7 @@ bool gb_cuda_emit (const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_a
     else {
       out->text = e.text.at;
       out->threads = e.threads;
+      out->code = e.code;
       e.text.at = NULL;
     }
   }

@@ -9,11 +9,13 @@
 #include "cuda/fold/encode.h"
 
 #define GB_CUDA_EMIT_NAME                                                                                    \
-  "gb_generated" /* of the kernel: extern "C" void (gb_cuda_program), launched in one dimension */
+  "gb_generated" /* of the kernel: extern "C" void (argument), launched in one dimension. The argument is the first bytes of a
+                  ** gb_cuda_argument, as many as the text reads. */
 
 typedef struct gb_cuda_source {
   char *text;    /* NULL: the walk stays with the interpreter */
   int reach;     /* of the pass that it replaces: that of the walk, or MIRROR */
+  bool code;     /* it reads the list of instructions */
   int threads;   /* of a thread block */
   size_t shared; /* bytes of dynamic shared memory of a thread block */
 } gb_cuda_source;

@@ -5,13 +5,31 @@
 
 /* -- what all kernels begin with */
 
+/* The lists, which the argument has where they fit. */
+static void begin_lists (gb_emission *e) {
+  gb_text_line(&e->text, "const gb_cuda_program &p = argument.program;");
+  gb_text_line(&e->text, "const char *const lists = %s;",
+               e->at.ins <= (int)GB_CUDA_LISTS ? "argument.lists" : "p.elsewhere");
+  if (!e->code) return;
+  if (e->at.end <= (int)GB_CUDA_LISTS)
+    gb_text_line(&e->text, "const gb_cuda_ins *const code = &gb_listed<gb_cuda_ins>(lists, %d);", e->at.ins);
+  else gb_text_line(&e->text, "const gb_cuda_ins *const code = p.ins;");
+}
+
+/* Bytes of lists that the text reads in the argument. */
+static int listed (const gb_emission *e) {
+  const int most = (int)GB_CUDA_LISTS, bytes = e->code && e->at.end <= most ? e->at.end : e->at.ins;
+  return bytes > most || bytes == 0 ? 8 : bytes;
+}
+
 static void begin_kernel (gb_emission *e) {
   const bool wide = e->f->compute == GB_F64;
   gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
   gb_text_line(&e->text, "#include \"cuda/fold/profile.cuh\"");
-  gb_text_line(&e->text,
-               "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s (GB_PARAMETER gb_cuda_program p) {",
-               e->threads, e->blocks, GB_CUDA_EMIT_NAME);
+  gb_text_line(&e->text, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", e->threads, e->blocks);
+  gb_text_line(&e->text, "%s (GB_PARAMETER gb_cuda_short_argument<%d> argument) {", GB_CUDA_EMIT_NAME,
+               listed(e));
+  begin_lists(e);
   gb_text_line(&e->text, "typedef %s T;", wide ? "double" : "float");
   gb_text_line(&e->text, "typedef %s A;", wide ? "gb_double" : "gb_exact_float");
   if (gb_emission_stages(e))

@@ -39,7 +39,9 @@ void gb_emit_operands (gb_emission *e, bool staged) {
     const gb_operand *o = &e->f->operand[n];
     char base[GB_EXPRESSION], of[32], suffix[16];
     if (!e->stream[n].used || gb_emission_staged(e, n) != staged) continue;
-    snprintf(of, sizeof of, "p.operand[%d]", n);
+    snprintf(of, sizeof of, "in%d", n);
+    gb_text_line(&e->text, "const gb_cuda_operand &%s = gb_listed<gb_cuda_operand>(lists, %d);", of,
+                 e->at.operands + n * e->at.operand);
     snprintf(suffix, sizeof suffix, "%d", n);
     base_of(e, o->stride, of, base);
     gb_text_line(&e->text, "const int64_t b%d = %s;", n, base);
@@ -54,7 +56,8 @@ void gb_emit_output_pointers (gb_emission *e) {
     const gb_out *o = &e->f->out[e->w->number[k]];
     char base[GB_EXPRESSION], of[32], suffix[16];
     if (e->w->out[k].how != GB_CUDA_STORE) continue;
-    snprintf(of, sizeof of, "p.out[%d]", k);
+    snprintf(of, sizeof of, "out%d", k);
+    gb_text_line(&e->text, "const gb_cuda_out &%s = gb_listed<gb_cuda_out>(lists, %d);", of, k * e->at.out);
     snprintf(suffix, sizeof suffix, "o%d", k);
     base_of(e, o->stride, of, base);
     gb_text_line(&e->text, "%s *const y%d = (%s *)%s.at + (%s);", stored_as(o->dtype), k, stored_as(o->dtype),

@@ -81,7 +81,7 @@ static void emit_radial (gb_emission *e, int level, int n) {
   if (e->w->ins[n].varying) {
     gb_emit_value(e, level, i->c, c);
     gb_text_line(&e->text,
-                 "const T v%d = (T)gb_rational_quadratic(p.ins[%d], (double)A::mul(%s, %s), (double)%s);",
+                 "const T v%d = (T)gb_rational_quadratic(code[%d], (double)A::mul(%s, %s), (double)%s);",
                  i->dst, n, b, a, c);
     return;
   }
@@ -131,14 +131,17 @@ static void emit_leaf (gb_emission *e, int n) {
   char number[GB_EXPRESSION];
   switch (i->kind) {
     case GB_INS_CONST: emit_number(e, i->dst, i->f); break;
-    case GB_INS_BIND: gb_text_line(&e->text, "const T v%d = (T)p.constant[%d].f;", i->dst, i->x); break;
+    case GB_INS_BIND:
+      gb_text_line(&e->text, "const T v%d = (T)gb_listed<gb_number>(lists, %d).f;", i->dst,
+                   e->at.constants + i->x * (int)sizeof(gb_number));
+      break;
     case GB_INS_IOTA:
       number_of(e, i, number);
-      gb_text_line(&e->text, "const T v%d = gb_ramp(p.ins[%d], (int64_t)(%s), (T)0);", i->dst, n, number);
+      gb_text_line(&e->text, "const T v%d = gb_ramp(code[%d], (int64_t)(%s), (T)0);", i->dst, n, number);
       break;
     default:
       number_of(e, i, number);
-      gb_text_line(&e->text, "const double d%d = gb_draw(%s, p.ins[%d].seed, (uint64_t)(%s));", i->dst,
+      gb_text_line(&e->text, "const double d%d = gb_draw(%s, code[%d].seed, (uint64_t)(%s));", i->dst,
                    i->profile != 0 ? "true" : "false", n, number);
       if (i->profile != 0) gb_text_line(&e->text, "const T v%d = (T)d%d;", i->dst, i->dst);
       else

@@ -20,8 +20,8 @@ GB_INLINE gb_cuda_words gb_chain_words (const gb_cuda_program *p, const gb_cuda_
 /* What an output of how PRODUCT multiplies a value with: an operand, or its difference from a second one. */
 template <class A>
 GB_DEVICE typename A::real gb_factor (const gb_frame<A> &f, const gb_cuda_out &o, int operand, int w) {
-  const typename A::real v = gb_element(f, f.p->operand[operand], w);
-  return o.kind == GB_OUT_DIFF ? A::sub(v, gb_element(f, f.p->operand[o.y], w)) : v;
+  const typename A::real v = gb_element(f, gb_operand_of(f.p, operand), w);
+  return o.kind == GB_OUT_DIFF ? A::sub(v, gb_element(f, gb_operand_of(f.p, o.y), w)) : v;
 }
 
 /* How the elements of a walk enter chains. The batch lies along LANE (rows) or along TILE (columns). */
@@ -34,7 +34,7 @@ template <class A> struct gb_chains {
 
   GB_CALLED void begin (gb_frame<A> &f) const {
     for (int n = 0; n < f.p->nouts; n++) {
-      const gb_cuda_out &o = f.p->out[n];
+      const gb_cuda_out &o = gb_out_of(f.p, n);
       for (int k = 0; k < o.slots * o.cols; k++)
         for (int w = 0; w < W; w++) begin_one(f, o, k, w);
     }
@@ -58,7 +58,7 @@ template <class A> struct gb_chains {
       if (o.axis >= 0) f.idx[o.axis] = (size_t)c;
       for (int w = 0; w < W; w++) {
         T &acc = chain(f, o, slot * o.cols + c, w);
-        if (valid[w]) acc = A::fma(f.at(value, w), gb_element(f, f.p->operand[operand], w), acc);
+        if (valid[w]) acc = A::fma(f.at(value, w), gb_element(f, gb_operand_of(f.p, operand), w), acc);
       }
     }
     if (o.axis >= 0) f.idx[o.axis] = 0;
@@ -70,7 +70,8 @@ template <class A> struct gb_chains {
       if (o.axis >= 0) f.idx[o.axis] = (size_t)c;
       for (int w = 0; w < W; w++) {
         T &acc = chain(f, o, slot * o.cols + c, w);
-        const T d = A::sub(gb_element(f, f.p->operand[kept], w), gb_element(f, f.p->operand[other], w));
+        const T d =
+            A::sub(gb_element(f, gb_operand_of(f.p, kept), w), gb_element(f, gb_operand_of(f.p, other), w));
         if (valid[w]) acc = A::fma(f.at(value, w), d, acc);
       }
     }
@@ -113,7 +114,7 @@ template <class A> struct gb_chains {
   /* n held elements of each slot into the running maximum and the sum of exp(t - maximum). */
   GB_CALLED void absorb_held (gb_frame<A> &f, int n) const {
     for (int q = 0; q < f.p->nouts; q++) {
-      const gb_cuda_out &o = f.p->out[q];
+      const gb_cuda_out &o = gb_out_of(f.p, q);
       if (o.how != GB_CUDA_LSE) continue;
       for (int slot = 0; slot < o.slots; slot++)
         for (int w = 0; w < W; w++) absorb_held_of(f, o, slot, w, n);
@@ -132,7 +133,7 @@ template <class A> struct gb_chains {
   /* The chains of element w to their places. */
   GB_CALLED void write (gb_frame<A> &f, int w) const {
     for (int n = 0; n < f.p->nouts; n++) {
-      const gb_cuda_out &o = f.p->out[n];
+      const gb_cuda_out &o = gb_out_of(f.p, n);
       if (o.how == GB_CUDA_SELECT) continue;
       for (int k = 0; k < o.slots * o.cols; k++) {
         const gb_cuda_words to = gb_chain_words(f.p, o, k, part, element[w]);

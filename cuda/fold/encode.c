@@ -1,6 +1,7 @@
 /* encode.c - outputs to walks, the instructions that a walk needs, the level at which each runs, registers. */
 #include "cuda/fold/encode.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +174,7 @@ static gb_cuda_out describe (const encoder *e, int number) {
   out.slots = 1;
   for (int a = e->f->naxes - 1; a >= 0; a--) {
     if (!(out.slotted & bit(a))) continue;
-    out.mul[a] = (size_t)out.slots;
+    out.mul[a] = out.slots;
     out.slots *= (int)e->f->axis[a].extent;
   }
   return out;
@@ -433,4 +434,15 @@ void gb_cuda_walks_free (gb_cuda_walk *walks, int nwalks) {
     free(walks[k].number);
   }
   free(walks);
+}
+
+gb_cuda_places gb_cuda_places_of (const gb_fold *f, const gb_cuda_walk *w) {
+  const int strides = f->naxes * (int)sizeof(int64_t);
+  gb_cuda_places at = {.out = (int)offsetof(gb_cuda_out, stride) + strides,
+                       .operand = (int)offsetof(gb_cuda_operand, stride) + strides};
+  at.operands = w->nouts * at.out;
+  at.constants = at.operands + f->noperands * at.operand;
+  at.ins = at.constants + f->nconstants * (int)sizeof(gb_number);
+  at.end = at.ins + w->nins * (int)sizeof(gb_cuda_ins);
+  return at;
 }

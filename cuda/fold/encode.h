@@ -22,6 +22,8 @@ typedef struct gb_cuda_walk {
 
 /* At most one walk an output. Errors: ENOMEM; EINTERNAL (a program that breaks the rules of program/fold.h). */
 gb_status gb_cuda_encode (const gb_fold *f, gb_cuda_walk **walks, int *nwalks, gb_error *err);
+/* Of a part of the fold, too. */
+gb_cuda_places gb_cuda_places_of (const gb_fold *f, const gb_cuda_walk *w);
 void gb_cuda_walks_free (gb_cuda_walk *walks, int nwalks);
 
 #endif

@@ -133,18 +133,22 @@ gb_status gb_cuda_fold_launch (gb_device *dev, const gb_kernel *kernel, const gb
     return gb_fail(err, GB_EINTERNAL, "fold: a part without its totals");
   GB_TRY(gb_cuda_enter(gpu, err));
   for (int w = 0; w < k->nwalks; w++) {
-    gb_cuda_layout l = gb_cuda_lay_out(gpu, k->type, &k->walks[w], args->part);
+    const gb_cuda_layout l = gb_cuda_lay_out(gpu, k->type, &k->walks[w], args->part);
+    gb_cuda_argument argument;
     const gb_cuda_run r = {.gpu = gpu,
                            .type = k->type,
                            .l = &l,
+                           .walk = &k->walks[w],
+                           .args = args,
+                           .argument = &argument,
                            .code = k->code == NULL ? NULL : &k->code[2 * w],
                            .seconds = gb_cuda_vm_seconds(gpu, k->type, &k->walks[w], args->part),
                            .passes = passes,
                            .err = err};
     char *carried = l.carried ? (char *)args->carry->state + gb_cuda_place(&state, l.state) : NULL;
     if (l.all == 0) continue;
-    GB_TRY(gb_cuda_send_lists(gpu, &l, &k->walks[w], args, err));
-    GB_TRY(gb_cuda_run_walk(&r, args->carry, args->scratch, carried));
+    GB_TRY(gb_cuda_send_lists(gpu, &l, &k->walks[w], args, &argument, err));
+    GB_TRY(gb_cuda_run_walk(&r, carried));
   }
   if (args->stats != NULL) count(args->part, passes, args->stats);
   return GB_OK;

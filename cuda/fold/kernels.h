@@ -27,9 +27,9 @@ typedef enum gb_cuda_pass {
 
 /* Starts one kernel on a grid of so many thread blocks, 'shared' bytes each. */
 void gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                    const gb_cuda_program *p);
+                    const gb_cuda_argument *p);
 /* The same of GB_CUDA_F32_UNIT. */
 void gb_cuda_start_unit (gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                         const gb_cuda_program *p);
+                         const gb_cuda_argument *p);
 
 #endif

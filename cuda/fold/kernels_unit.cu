@@ -13,6 +13,6 @@ struct gb_unit_float : gb_exact_float {
 };
 
 extern "C" void gb_cuda_start_unit (gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                                    const gb_cuda_program *p) {
+                                    const gb_cuda_argument *p) {
   gb_start_pass<gb_unit_float>(pass, blocks, shared, stream, *p);
 }

@@ -34,7 +34,8 @@ static void describe_domain (gb_cuda_program *p, const gb_fold *f, const gb_cuda
                          .lists = w->lists,
                          .nlane = 1,
                          .ntile = 1,
-                         .words = w->words};
+                         .words = w->words,
+                         .at = gb_cuda_places_of(f, w)};
   memcpy(p->code, w->code, sizeof p->code);
   memcpy(p->ncode, w->ncode, sizeof p->ncode);
   for (int a = 0; a < f->naxes; a++) {
@@ -124,10 +125,9 @@ gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_
   l.all = l.p.per * product_of(part, l.p.kept);
   l.combinations = product_of(part, l.p.reduced);
   choose_panel(&l, gpu->panel != 0 ? gpu->panel : PANEL);
-  l.operands = gb_cuda_place(&l.bytes, (size_t)part->noperands * sizeof(gb_cuda_operand));
-  l.ins = gb_cuda_place(&l.bytes, (size_t)w->nins * sizeof(gb_cuda_ins));
-  l.outs = gb_cuda_place(&l.bytes, (size_t)w->nouts * sizeof(gb_cuda_out));
-  l.constants = gb_cuda_place(&l.bytes, (size_t)part->nconstants * sizeof(gb_number));
+  const gb_cuda_places *at = &l.p.at;
+  l.lists = gb_cuda_place(&l.bytes, at->ins > GB_CUDA_LISTS ? (size_t)at->ins : 0);
+  l.ins = gb_cuda_place(&l.bytes, at->end > GB_CUDA_LISTS ? (size_t)(at->end - at->ins) : 0);
   const size_t elements = l.panel * l.p.each * l.p.words * sizeof(gb_cuda_word);
   l.chains = gb_cuda_place(&l.bytes, elements * l.p.parts);
   l.totals = gb_cuda_place(&l.bytes, l.carried ? 0 : elements);

@@ -15,10 +15,11 @@ typedef struct gb_cuda_layout {
   size_t panel;        /* units at once */
   size_t combinations; /* of reduced OUTER axes */
   bool carried;
-  unsigned blocks;                                                         /* most thread blocks */
-  size_t shared;                                                           /* bytes of shared memory */
-  size_t operands, ins, outs, constants, chains, totals, registers, bytes; /* places in scratch */
-  size_t state;                                                            /* bytes of carried totals */
+  unsigned blocks; /* most thread blocks */
+  size_t shared;   /* bytes of shared memory */
+  size_t lists, ins, chains, totals, registers,
+      bytes;    /* places in scratch; lists that do not fit into the argument */
+  size_t state; /* bytes of carried totals */
 } gb_cuda_layout;
 
 gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_cuda_walk *w,

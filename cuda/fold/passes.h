@@ -9,14 +9,17 @@
 typedef struct gb_cuda_run {
   gb_cuda *gpu;
   gb_cuda_type type;
-  gb_cuda_layout *l;
-  const gb_cuda_code *code; /* of the walk: its own reach, and MIRROR; NULL: nothing is compiled */
-  double seconds;           /* that the interpreter takes for one combination, roughly */
-  int *passes;              /* that made chains: by the interpreter, by compiled kernels */
+  const gb_cuda_layout *l;
+  const gb_cuda_walk *walk;
+  const gb_fold_args *args;
+  gb_cuda_argument *argument; /* of every kernel: its program says which units, and of which combination */
+  const gb_cuda_code *code;   /* of the walk: its own reach, and MIRROR; NULL: nothing is compiled */
+  double seconds;             /* that the interpreter takes for one combination, roughly */
+  int *passes;                /* that made chains: by the interpreter, by compiled kernels */
   gb_error *err;
 } gb_cuda_run;
 
 /* 'state': totals that are carried from part to part; NULL where there are none. */
-gb_status gb_cuda_run_walk (const gb_cuda_run *r, const gb_carry *carry, char *scratch, char *state);
+gb_status gb_cuda_run_walk (const gb_cuda_run *r, char *state);
 
 #endif

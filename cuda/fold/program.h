@@ -1,4 +1,5 @@
-/* program.h - a fold as its kernels read it: plain numbers, in one block of device memory.
+/* program.h - a fold as its kernels read it: plain numbers, in the argument of a kernel, or in device memory where they do
+** not fit.
 **
 ** A fold is run as several walks. A walk serves the outputs of one reach that reduce the same OUTER axes, and has the
 ** instructions that they need. It makes *chains* - sums of at most 256 or 512 elements in the compute type, as
@@ -80,13 +81,22 @@ typedef struct gb_cuda_out {
       held; /* first register of the chains, or of the 'held' elements of each slot that LSE takes at once */
   void *at; /* the buffer */
   int64_t *positions; /* KSMALLEST; NULL = not wanted */
-  int64_t offset, kstride, stride[GB_FOLD_AXES];
+  int64_t offset, kstride;
   int slots, cols, words;
-  size_t mul[GB_FOLD_AXES], pmul[GB_FOLD_AXES]; /* slot number, position: sums of index * it */
-  unsigned slotted;                             /* axes of slots */
-  size_t
-      first; /* word of its chains in a part, of its totals in an element: sums over the outputs before it */
+  int mul[GB_FOLD_AXES]; /* slot number: sum of index * it */
+  unsigned slotted;      /* axes of slots */
+  unsigned counted;      /* axes that positions count, in row-major order */
+  /* word of its chains in a part, of its totals in an element: sums over the outputs before it */
+  size_t first;
+  int64_t stride[GB_FOLD_AXES];
 } gb_cuda_out;
+
+/* Where the lists of a walk lie behind one another: outputs, operands, numbers, instructions. Outputs and operands end with
+** the stride of the last axis of the domain. */
+typedef struct gb_cuda_places {
+  int out, operand;                  /* bytes of one */
+  int operands, constants, ins, end; /* places in bytes; outputs begin at 0 */
+} gb_cuda_places;
 
 /* One launch of a walk. An element is a row, a column or the whole of one combination of kept OUTER axes. */
 typedef struct gb_cuda_program {
@@ -109,10 +119,16 @@ typedef struct gb_cuda_program {
   gb_cuda_word *totals; /* [words][elements]: of the panel, or all of them where they are carried */
   size_t totals_first, totals_count;
   char *registers; /* [blocks of the grid][nregs][batch][threads], or NULL: in shared memory */
-  const gb_cuda_operand *operand;
-  const gb_cuda_ins *ins;
-  const gb_cuda_out *out;
-  const gb_number *constant;
+  gb_cuda_places at;
+  const char *elsewhere;  /* outputs, operands and numbers; NULL: in the argument */
+  const gb_cuda_ins *ins; /* NULL: in the argument, behind them */
 } gb_cuda_program;
+
+/* The argument of a kernel: as much as every GPU takes. */
+enum { GB_CUDA_ARGUMENT = 4096, GB_CUDA_LISTS = GB_CUDA_ARGUMENT - sizeof(gb_cuda_program) };
+typedef struct gb_cuda_argument {
+  gb_cuda_program program;
+  char lists[GB_CUDA_LISTS];
+} gb_cuda_argument;
 
 #endif

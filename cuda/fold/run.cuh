@@ -10,6 +10,36 @@
 
 enum { W = GB_CUDA_BATCH };
 
+/* The argument of a generated kernel, which knows the length of its lists. */
+template <int LISTS> struct gb_cuda_short_argument {
+  gb_cuda_program program;
+  char lists[LISTS];
+};
+
+/* Something in the lists of a walk. */
+template <class R> GB_INLINE const R &gb_listed (const char *lists, int at) {
+  return *reinterpret_cast<const R *>(lists + at);
+}
+
+/* Of a program that is the first member of an argument. */
+GB_INLINE const char *gb_lists (const gb_cuda_program *p) {
+  return p->elsewhere != NULL ? p->elsewhere : reinterpret_cast<const gb_cuda_argument *>(p)->lists;
+}
+GB_INLINE const gb_cuda_out &gb_out_of (const gb_cuda_program *p, int n) {
+  return gb_listed<gb_cuda_out>(gb_lists(p), n * p->at.out);
+}
+GB_INLINE const gb_cuda_operand &gb_operand_of (const gb_cuda_program *p, int n) {
+  return gb_listed<gb_cuda_operand>(gb_lists(p), p->at.operands + n * p->at.operand);
+}
+GB_INLINE gb_number gb_constant_of (const gb_cuda_program *p, int n) {
+  return gb_listed<gb_number>(gb_lists(p), p->at.constants + n * (int)sizeof(gb_number));
+}
+GB_INLINE const gb_cuda_ins *gb_code_of (const gb_cuda_program *p) {
+  return p->ins != NULL
+             ? p->ins
+             : &gb_listed<gb_cuda_ins>(reinterpret_cast<const gb_cuda_argument *>(p)->lists, p->at.ins);
+}
+
 /* What a thread knows of its place. Indices past an edge are those of the last element. */
 template <class A> struct gb_frame {
   typedef typename A::real T;
@@ -43,7 +73,7 @@ GB_DEVICE typename A::real gb_element (const gb_frame<A> &f, const gb_cuda_opera
 }
 
 template <class A> GB_CALLED void gb_run_load (gb_frame<A> &f, const gb_cuda_ins &i) {
-  const gb_cuda_operand &o = f.p->operand[i.x];
+  const gb_cuda_operand &o = gb_operand_of(f.p, i.x);
   const int64_t at = gb_shared_index(f, o.offset, o.stride);
   for (int w = 0; w < W; w++)
     f.at(i.dst, w) = gb_load<typename A::real>(o.at, o.dtype, at + gb_own_index(f, o.stride, w));
@@ -57,11 +87,11 @@ template <class A> GB_CALLED void gb_run_front (gb_frame<A> &f, const gb_cuda_in
   for (size_t k = 0; k < f.p->extent[i.axis]; k++) {
     f.idx[i.axis] = k;
     for (int w = 0; w < W; w++) {
-      const T x = gb_element(f, f.p->operand[i.x], w), y = gb_element(f, f.p->operand[i.y], w);
+      const T x = gb_element(f, gb_operand_of(f.p, i.x), w), y = gb_element(f, gb_operand_of(f.p, i.y), w);
       if (i.kind == GB_INS_DOT) s[w] = A::fma(x, y, s[w]);
       else {
         const T t = A::sub(x, y);
-        s[w] = A::fma(i.w < 0 ? t : A::mul(gb_element(f, f.p->operand[i.w], w), t), t, s[w]);
+        s[w] = A::fma(i.w < 0 ? t : A::mul(gb_element(f, gb_operand_of(f.p, i.w), w), t), t, s[w]);
       }
     }
   }
@@ -97,7 +127,7 @@ template <class A> GB_CALLED void gb_run_radial (gb_frame<A> &f, const gb_cuda_i
 /* Element numbers: of an axis, or those that an operand gives. */
 template <class A> GB_DEVICE int64_t gb_number_of (const gb_frame<A> &f, const gb_cuda_ins &i, int w) {
   if (i.axis < 0) {
-    const gb_cuda_operand &o = f.p->operand[i.x];
+    const gb_cuda_operand &o = gb_operand_of(f.p, i.x);
     return gb_shared_index(f, o.offset, o.stride) + gb_own_index(f, o.stride, w);
   }
   return (int64_t)(i.axis == f.p->lane ? f.lane[w] : i.axis == f.p->tile ? f.tile[w] : f.idx[i.axis]);
@@ -124,7 +154,7 @@ template <class A> GB_CALLED void gb_run_leaf (gb_frame<A> &f, const gb_cuda_ins
     T &to = f.at(i.dst, w);
     switch (i.kind) {
       case GB_INS_CONST: to = (T)i.f; break;
-      case GB_INS_BIND: to = gb_bound(f.p->constant[i.x], (T)0); break;
+      case GB_INS_BIND: to = gb_bound(gb_constant_of(f.p, i.x), (T)0); break;
       case GB_INS_IOTA: to = gb_ramp(i, gb_number_of(f, i, w), (T)0); break;
       default: {
         const uint64_t number = (uint64_t)gb_number_of(f, i, w);
@@ -166,7 +196,7 @@ template <class A> GB_DEVICE int gb_begin_loop (gb_frame<A> &f, const gb_cuda_in
 
 /* The instructions of a level; 'sink' takes the values of EMIT. */
 template <class A, class SINK> GB_CALLED void gb_run (gb_frame<A> &f, gb_cuda_level level, SINK &sink) {
-  const gb_cuda_ins *code = f.p->ins + f.p->code[level];
+  const gb_cuda_ins *code = gb_code_of(f.p) + f.p->code[level];
   for (int pc = 0; pc < f.p->ncode[level]; pc++) {
     const gb_cuda_ins &i = code[pc];
     switch (i.kind) {
@@ -176,7 +206,7 @@ template <class A, class SINK> GB_CALLED void gb_run (gb_frame<A> &f, gb_cuda_le
       case GB_INS_DOT: gb_run_front(f, i); break;
       case GB_INS_RADIAL: gb_run_radial(f, i); break;
       case GB_INS_ACC: gb_run_acc(f, i); break;
-      case GB_INS_EMIT: sink.take(f, f.p->out[i.x], i.a); break;
+      case GB_INS_EMIT: sink.take(f, gb_out_of(f.p, i.x), i.a); break;
       case GB_INS_LOOP: pc = gb_begin_loop(f, code, pc); break;
       case GB_INS_ENDLOOP: {
         const int axis = code[i.jump].axis;
@@ -193,16 +223,17 @@ template <class A, class SINK> GB_CALLED void gb_run (gb_frame<A> &f, gb_cuda_le
 template <class A> GB_DEVICE int gb_slot (const gb_frame<A> &f, const gb_cuda_out &o) {
   size_t s = 0;
   for (int a = 0; a < f.p->naxes; a++)
-    if (o.slotted >> a & 1) s += f.idx[a] * o.mul[a];
+    if (o.slotted >> a & 1) s += f.idx[a] * (size_t)o.mul[a];
   return (int)s;
 }
 
 /* The position that ARG* and KSMALLEST remember: from 1, in row-major order of the reduced axes. */
 template <class A> GB_DEVICE int64_t gb_position (const gb_frame<A> &f, const gb_cuda_out &o, int w) {
-  size_t at = 1;
+  size_t at = 0;
   for (int a = 0; a < f.p->naxes; a++)
-    at += (a == f.p->lane ? f.lane[w] : a == f.p->tile ? f.tile[w] : f.idx[a]) * o.pmul[a];
-  return (int64_t)at;
+    if (o.counted >> a & 1)
+      at = at * f.p->extent[a] + (a == f.p->lane ? f.lane[w] : a == f.p->tile ? f.tile[w] : f.idx[a]);
+  return (int64_t)at + 1;
 }
 
 #endif

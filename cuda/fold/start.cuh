@@ -12,7 +12,7 @@ extern "C" {
 
 template <class A>
 static void gb_start_pass (gb_cuda_pass pass, unsigned blocks, size_t shared, cudaStream_t stream,
-                           const gb_cuda_program &p) {
+                           const gb_cuda_argument &p) {
   switch (pass) {
     case GB_CUDA_ROWS_PASS: GB_LAUNCH(gb_rows<A>, blocks, GB_CUDA_BLOCK, shared, stream, p); break;
     case GB_CUDA_COLUMNS_PASS: GB_LAUNCH(gb_columns<A>, blocks, GB_CUDA_BLOCK, shared, stream, p); break;

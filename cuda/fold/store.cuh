@@ -7,7 +7,7 @@
 /* The output that word 'word' of an element belongs to, at the first word of a total; NULL: in the middle of one. */
 GB_INLINE const gb_cuda_out *gb_total_at (const gb_cuda_program *p, size_t word, int *number) {
   for (int q = 0; q < p->nouts; q++) {
-    const gb_cuda_out *o = &p->out[q];
+    const gb_cuda_out *o = &gb_out_of(p, q);
     const size_t n = (size_t)(o->slots * o->cols * o->words);
     if (word < o->first || word >= o->first + n) continue;
     *number = (int)((word - o->first) / (size_t)o->words);
@@ -63,7 +63,7 @@ GB_INLINE bool gb_total_index (const gb_cuda_program *p, const gb_cuda_out &o, i
     if (p->kept >> a & 1) {
       i = combination % p->extent[a];
       combination /= p->extent[a];
-    } else if (o.slotted >> a & 1) i = slot / o.mul[a] % p->extent[a];
+    } else if (o.slotted >> a & 1) i = slot / (size_t)o.mul[a] % p->extent[a];
     else if (a == o.axis) i = col;
     else if (a == p->lane) i = lane;
     else if (a == p->tile) i = tile;
@@ -123,8 +123,8 @@ GB_DEVICE void gb_absorb_all (const gb_cuda_program *p, const gb_cuda_out &o, in
 
 /* Absorbs, and stores what is complete. A total that this launch both begins and completes is nowhere but here; lists of
 ** any length lie in memory. */
-template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   const size_t count = p->units * p->each, n = count * p->words;
   for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
        at += (size_t)gridDim.x * blockDim.x) {
@@ -141,8 +141,8 @@ template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_progra
 }
 
 /* Totals that no launch absorbed last. */
-template <class A> __global__ void gb_store_totals (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_store_totals (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   const size_t count = p->units * p->each, n = count * p->words;
   for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
        at += (size_t)gridDim.x * blockDim.x) {

@@ -86,8 +86,8 @@ template <class A> GB_DEVICE void gb_walk_rows (gb_frame<A> &f, size_t unit, siz
   for (int w = 0; w < W; w++) sink.c.write(f, w);
 }
 
-template <class A> __global__ void gb_rows (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_rows (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   GB_SHARED_ROOM(char, shared);
   gb_frame<A> f = gb_enter<A>(p, shared);
   const size_t chunks = p->parts - p->mirrors;
@@ -118,7 +118,7 @@ template <class A> struct gb_column_sink {
 /* The chains of the virtual lanes as one, written by lane 0. */
 template <class A> GB_CALLED void gb_join_columns (gb_frame<A> &f, const gb_chains<A> &c, int n) {
   for (int q = 0; q < f.p->nouts; q++) {
-    const gb_cuda_out &o = f.p->out[q];
+    const gb_cuda_out &o = gb_out_of(f.p, q);
     for (int k = 0; k < o.slots * o.cols; k++)
       for (int w = 0; w < W; w++) {
         double pair[2] = {0, 0};
@@ -170,8 +170,8 @@ GB_DEVICE void gb_walk_columns (gb_frame<A> &f, size_t unit, size_t column, size
   if (!p->lists) gb_join_columns(f, sink.c, sink.n);
 }
 
-template <class A> __global__ void gb_columns (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_columns (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   GB_SHARED_ROOM(char, shared);
   gb_frame<A> f = gb_enter<A>(p, shared);
   const bool mirror = p->reach == GB_CUDA_MIRROR;
@@ -205,7 +205,7 @@ template <class A> GB_CALLED void gb_absorb_tile (gb_frame<A> &f, const gb_all_s
   const gb_chains<A> &c = sink.c;
   const int n = sink.n;
   for (int q = 0; q < f.p->nouts; q++) {
-    const gb_cuda_out &o = f.p->out[q];
+    const gb_cuda_out &o = gb_out_of(f.p, q);
     if (sink.second && o.how != GB_CUDA_PRODUCT) continue;
     for (int k = 0; k < o.slots; k++) {
       double pair[2] = {0, 0};
@@ -236,7 +236,7 @@ GB_DEVICE void gb_walk_tile (gb_frame<A> &f, gb_all_sink<A> &sink, size_t from, 
 
 GB_INLINE bool gb_has_products (const gb_cuda_program *p) {
   for (int q = 0; q < p->nouts; q++)
-    if (p->out[q].how == GB_CUDA_PRODUCT) return true;
+    if (gb_out_of(p, q).how == GB_CUDA_PRODUCT) return true;
   return false;
 }
 
@@ -259,8 +259,8 @@ template <class A> GB_DEVICE void gb_walk_block (gb_frame<A> &f, size_t unit, si
   gb_run(f, GB_CUDA_ONCE, none);
   gb_run(f, GB_CUDA_LANE, none);
   for (int q = 0; q < p->nouts; q++)
-    for (int k = 0; k < p->out[q].slots && (p->lists || gb_virtual_lane() == 0); k++)
-      gb_identity<A>(p->out[q], gb_chain_words(p, p->out[q], k, sink.c.part, unit - p->unit));
+    for (int k = 0; k < gb_out_of(p, q).slots && (p->lists || gb_virtual_lane() == 0); k++)
+      gb_identity<A>(gb_out_of(p, q), gb_chain_words(p, gb_out_of(p, q), k, sink.c.part, unit - p->unit));
   for (size_t j = p->symmetric ? lanes : 0; j < p->ntile; j += GB_TJ) {
     const bool mirrored = p->symmetric && j >= lanes + GB_TI;
     for (int side = 0; side < (mirrored && gb_has_products(p) ? 2 : 1); side++) {
@@ -271,8 +271,8 @@ template <class A> GB_DEVICE void gb_walk_block (gb_frame<A> &f, size_t unit, si
   }
 }
 
-template <class A> __global__ void gb_all (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_all (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   GB_SHARED_ROOM(char, shared);
   gb_frame<A> f = gb_enter<A>(p, shared);
   const size_t blocks = p->lists ? p->parts / GB_LANES : p->parts,
@@ -340,8 +340,8 @@ template <class A> GB_DEVICE void gb_walk_elements (gb_frame<A> &f, size_t unit)
   gb_run(f, GB_CUDA_FULL, sink);
 }
 
-template <class A> __global__ void gb_elements (GB_PARAMETER gb_cuda_program program) {
-  const gb_cuda_program *p = &program;
+template <class A> __global__ void gb_elements (GB_PARAMETER gb_cuda_argument argument) {
+  const gb_cuda_program *p = &argument.program;
   GB_SHARED_ROOM(char, shared);
   gb_frame<A> f = gb_enter<A>(p, shared);
   for (size_t k = blockIdx.x; k < p->units; k += gridDim.x) gb_walk_elements(f, p->unit + k);

@@ -91,15 +91,14 @@ static gb_status try_it (gb_device *dev, const gb_cuda_code *c, double seconds, 
                          gb_error *err) {
   gb_cuda *gpu = gb_cuda_of(dev);
   const gb_cuda_module *m;
-  gb_cuda_program p;
+  static gb_cuda_argument a;
   double came[THREADS];
   *outcome = NONE;
   GB_TRY(gb_cuda_enter(gpu, err));
   GB_TRY(gb_cuda_find(gpu, c, seconds, &m, err));
   if (m == NULL) return GB_OK;
-  memset(&p, 0, sizeof p);
-  p.chains = (gb_cuda_word *)(void *)gpu->room;
-  const gb_status st = gb_cuda_module_launch(m, 1, gpu->stream, &p, err);
+  a.program.chains = (gb_cuda_word *)(void *)gpu->room;
+  const gb_status st = gb_cuda_module_launch(m, 1, gpu->stream, &a, err);
   if (st != GB_OK && st != GB_EDEVICE) {
     gb_cuda_refuse(gpu, c, err);
     return GB_OK;

@@ -51,9 +51,9 @@ static long launches;
 /* -- the pass of a walk, where a kernel replaces it */
 
 void __real_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
-                           cudaStream_t stream, const gb_cuda_program *p);
+                           cudaStream_t stream, const gb_cuda_argument *a);
 void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
-                           cudaStream_t stream, const gb_cuda_program *p);
+                           cudaStream_t stream, const gb_cuda_argument *a);
 
 static const kernel *kernel_of (const gb_cuda_program *p) {
   for (int w = 0; running != NULL && w < running->nwalks; w++) {
@@ -64,15 +64,15 @@ static const kernel *kernel_of (const gb_cuda_program *p) {
 }
 
 void __wrap_gb_cuda_start (gb_cuda_type type, gb_cuda_pass pass, unsigned blocks, size_t shared,
-                           cudaStream_t stream, const gb_cuda_program *p) {
-  const kernel *k = pass <= GB_CUDA_ELEMENTS_PASS ? kernel_of(p) : NULL;
+                           cudaStream_t stream, const gb_cuda_argument *a) {
+  const kernel *k = pass <= GB_CUDA_ELEMENTS_PASS ? kernel_of(&a->program) : NULL;
   if (k == NULL) {
-    __real_gb_cuda_start(type, pass, blocks, shared, stream, p);
+    __real_gb_cuda_start(type, pass, blocks, shared, stream, a);
     return;
   }
-  gb_cuda_program own = *p;
+  gb_cuda_argument own = *a;
   void *arguments[] = {&own};
-  const size_t work = gb_cuda_source_work(&k->source, p);
+  const size_t work = gb_cuda_source_work(&k->source, &a->program);
   const unsigned grid = work < 5 ? (unsigned)work : 5; /* blocks have several units */
   assert_true(work > 0);
   assert_int_equal(cuLaunchKernel(k->function, grid, 1, 1, (unsigned)k->source.threads, 1, 1,

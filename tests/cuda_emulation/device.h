@@ -124,11 +124,7 @@ template <class... P> struct launcher {
     std::apply([&] (const auto &...v) { (add_pointer(pointers, v), ...); }, given);
     auto run = kernel;
     return launch(
-        how,
-        [run, given] {
-          auto own = given;
-          std::apply(run, own);
-        },
+        how, [run, given] { std::apply(run, given); }, /* copies of each thread's own */
         pointers);
   }
 };
