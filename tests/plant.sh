@@ -842,7 +842,7 @@ cuda/fold/passes.c
 'CUDA: totals begin again with each combination of OUTER axes'
 
 cuda/fold/passes.c
-'s/l->carried ? 0 : unit \* l->p.each/unit * l->p.each/'
+'s/l->carried ? 0 : unit \* p->each/unit * p->each/'
 'CUDA: carried totals of the second panel lie with those of the first'
 
 cuda/fold/encode.c
