@@ -902,8 +902,36 @@ cuda/compile/compile.c
 'CUDA kernels: the time of earlier launches does not count'
 
 cuda/compile/compile.c
-'s/^    gb_cuda_cache_drop(&k->key);//'
+'s/^    gb_cuda_cache_drop(&key);//'
 'CUDA kernels: an image that the GPU refuses is kept'
+
+cuda/compile/pack.c
+'s/ \&\& gb_hash_bytes(0, image, n) == e->sum//'
+'CUDA kernels: an image of the pack whose bytes have changed is a kernel'
+
+cuda/compile/pack.c
+'s/ || sum != checksum(&p->h, p->of)//'
+'CUDA kernels: the index of a pack may have changed'
+
+cuda/compile/pack.c
+'s/if (memcmp(&p->h.library, &ours, sizeof ours) != 0) return/if (false) return/'
+'CUDA kernels: a pack of another version is used'
+
+cuda/compile/pack.c
+'s/made \/ 10 == capability \/ 10 ? /true ? /'
+'CUDA kernels: a GPU runs code of the pack for an earlier generation'
+
+cuda/compile/pack.c
+'s/fits > best ? bsearch/fits > 0 ? bsearch/'
+'CUDA kernels: the last target of a pack that fits is taken, not the best'
+
+cuda/compile/compile.c
+'s/else if (st != GB_OK) tell(s->why_no_pack, sizeof s->why_no_pack, err->text);/else if (st != GB_OK) fail(s, k, err->text);/'
+'CUDA kernels: an image of the pack that the GPU refuses ends the kernel'
+
+cuda/compile/compile.c
+'s/^  GB_TRY(look_into_pack(gpu, k, c, err));//'
+'CUDA kernels: nobody looks into the pack'
 
 cuda/compile/workers.c
 's/^    run(j);$/    run(j), j->done = true;/'

@@ -1,6 +1,7 @@
 /* build.c - one compilation. */
 #include "cuda/compile/build.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,12 @@ static gb_status create (const gb_cuda_compiler *nvrtc, const char *text, nvrtcP
   return result(nvrtc, r, "nvrtcCreateProgram", err);
 }
 
-static gb_status compile (const gb_cuda_compiler *nvrtc, nvrtcProgram p, int capability, gb_error *err) {
-  char architecture[32];
+static gb_status compile (const gb_cuda_compiler *nvrtc, nvrtcProgram p, int target, gb_error *err) {
+  char architecture[40];
   const char *options[OPTIONS] = {architecture};
   int n = 1;
-  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", capability);
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d",
+           target & GB_CUDA_PORTABLE ? "compute" : "sm", target & ~GB_CUDA_PORTABLE);
   for (int i = 0; i < gb_cuda_noptions && n < OPTIONS; i++) options[n++] = gb_cuda_options[i];
   const nvrtcResult r = nvrtc->nvrtcCompileProgram(p, n, options);
   const gb_status st = result(nvrtc, r, "nvrtcCompileProgram", err);
@@ -57,25 +59,27 @@ static gb_status compile (const gb_cuda_compiler *nvrtc, nvrtcProgram p, int cap
   return st;
 }
 
-static gb_status take_image (const gb_cuda_compiler *nvrtc, nvrtcProgram p, char **image, size_t *bytes,
-                             gb_error *err) {
-  GB_TRY(result(nvrtc, nvrtc->nvrtcGetCUBINSize(p, bytes), "nvrtcGetCUBINSize", err));
+static gb_status take_image (const gb_cuda_compiler *nvrtc, nvrtcProgram p, bool portable, char **image,
+                             size_t *bytes, gb_error *err) {
+  if (portable) GB_TRY(result(nvrtc, nvrtc->nvrtcGetPTXSize(p, bytes), "nvrtcGetPTXSize", err));
+  else GB_TRY(result(nvrtc, nvrtc->nvrtcGetCUBINSize(p, bytes), "nvrtcGetCUBINSize", err));
   char *at = malloc(*bytes + 1);
   if (at == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a compiled kernel");
-  const gb_status st = result(nvrtc, nvrtc->nvrtcGetCUBIN(p, at), "nvrtcGetCUBIN", err);
+  const gb_status st = portable ? result(nvrtc, nvrtc->nvrtcGetPTX(p, at), "nvrtcGetPTX", err)
+                                : result(nvrtc, nvrtc->nvrtcGetCUBIN(p, at), "nvrtcGetCUBIN", err);
   if (st == GB_OK) *image = at;
   else free(at);
   return st;
 }
 
-gb_status gb_cuda_build (const char *text, int capability, char **image, size_t *bytes, gb_error *err) {
+gb_status gb_cuda_build (const char *text, int target, char **image, size_t *bytes, gb_error *err) {
   const gb_cuda_compiler *nvrtc;
   nvrtcProgram p;
   *image = NULL;
   GB_TRY(gb_cuda_compiler_open(&nvrtc, err));
   GB_TRY(create(nvrtc, text, &p, err));
-  gb_status st = compile(nvrtc, p, capability, err);
-  if (st == GB_OK) st = take_image(nvrtc, p, image, bytes, err);
+  gb_status st = compile(nvrtc, p, target, err);
+  if (st == GB_OK) st = take_image(nvrtc, p, (target & GB_CUDA_PORTABLE) != 0, image, bytes, err);
   nvrtc->nvrtcDestroyProgram(&p);
   return st;
 }

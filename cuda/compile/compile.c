@@ -1,4 +1,4 @@
-/* compile.c - which kernels of a GPU are compiled, and when. Kernels are known by their keys; all of this is the launching
+/* compile.c - which kernels of a GPU are compiled, and when; those of the pack and the cache are there before. Kernels are known by their keys; all of this is the launching
 ** thread's, but for jobs that the workers have. */
 #include "cuda/compile/compile.h"
 
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/compile/pack.h"
 #include "cuda/compile/workers.h"
 
 #define LOADED                                                                                               \
@@ -14,7 +15,7 @@ enum { BUCKETS = 256 };
 
 typedef enum policy { OFF, WAIT, BACKGROUND } policy;
 
-typedef enum state { NEW, WANTED, ASKED, READY, FAILED } state; /* WANTED: the cache has none */
+typedef enum state { NEW, WANTED, ASKED, READY, FAILED } state; /* WANTED: pack and cache have none */
 
 typedef struct kernel {
   gb_cuda_key key;
@@ -32,12 +33,14 @@ struct gb_cuda_compilation {
   double patience;
   gb_cuda_driver *driver;
   gb_cuda_workers *workers;
+  gb_cuda_pack *pack; /* NULL: why_no_pack */
   kernel *bucket[BUCKETS];
   size_t loaded;
   uint64_t calls;
-  int compiled, cached, failed, asked; /* kernels; asked: not done yet */
-  char why[512], why_not_kept[256];    /* the first failure of a kernel, and of the cache */
-  char text[1200];
+  int packed, compiled, cached, failed, asked; /* kernels; asked: not done yet */
+  char why[512], why_not_kept[256];            /* the first failure of a kernel, and of the cache */
+  char why_no_pack[GB_CUDA_PACK_WHY];
+  char text[1800];
 };
 
 /* -- opening */
@@ -63,6 +66,7 @@ gb_status gb_cuda_compilation_open (gb_cuda *gpu, gb_error *err) {
                    "GIBBOUS_CUDA_COMPILE is 'off', 'wait', 'background' or 'background:SECONDS', got '%.60s'",
                    text);
   if (s->policy == OFF) return GB_OK;
+  s->pack = gb_cuda_pack_open(s->why_no_pack);
   s->workers = gb_cuda_workers_open();
   return s->workers != NULL ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for a device");
 }
@@ -71,6 +75,7 @@ void gb_cuda_compilation_close (gb_cuda *gpu) {
   gb_cuda_compilation *s = gpu->compilation;
   if (s == NULL) return;
   gb_cuda_workers_close(s->workers);
+  gb_cuda_pack_close(s->pack);
   for (int b = 0; b < BUCKETS; b++)
     for (kernel *k = s->bucket[b], *next; k != NULL; k = next) {
       next = k->next;
@@ -114,12 +119,15 @@ static void fail (gb_cuda_compilation *s, kernel *k, const char *why) {
 const char *gb_cuda_compilation_text (gb_cuda *gpu) {
   gb_cuda_compilation *s = gpu->compilation;
   if (!gb_cuda_compiles(gpu)) return "none is compiled (GIBBOUS_CUDA_COMPILE=off)";
-  int n = snprintf(s->text, sizeof s->text, "%d compiled, %d from the cache, %d on the way", s->compiled,
-                   s->cached, s->asked);
+  int n = s->pack == NULL ? 0 : snprintf(s->text, sizeof s->text, "%d from the pack, ", s->packed);
+  n += snprintf(s->text + n, sizeof s->text - (size_t)n, "%d compiled, %d from the cache, %d on the way",
+                s->compiled, s->cached, s->asked);
   if (s->failed > 0)
     n += snprintf(s->text + n, sizeof s->text - (size_t)n, "; %d failed: %s", s->failed, s->why);
   if (s->why_not_kept[0] != '\0')
-    snprintf(s->text + n, sizeof s->text - (size_t)n, "; cache: %s", s->why_not_kept);
+    n += snprintf(s->text + n, sizeof s->text - (size_t)n, "; cache: %s", s->why_not_kept);
+  if (s->why_no_pack[0] != '\0')
+    snprintf(s->text + n, sizeof s->text - (size_t)n, "; pack: %s", s->why_no_pack);
   return s->text;
 }
 
@@ -157,11 +165,27 @@ static gb_status load (gb_cuda *gpu, kernel *k, const gb_cuda_code *c, const cha
 
 /* -- the way of a kernel */
 
+/* An image that the GPU refuses is as if absent. */
+static gb_status look_into_pack (gb_cuda *gpu, kernel *k, const gb_cuda_code *c, gb_error *err) {
+  gb_cuda_compilation *s = gpu->compilation;
+  char *image, why[GB_CUDA_PACK_WHY];
+  size_t bytes;
+  if (s->pack == NULL) return GB_OK;
+  const bool there = gb_cuda_pack_read(s->pack, &k->key, gpu->capability, &image, &bytes, why);
+  tell(s->why_no_pack, sizeof s->why_no_pack, why);
+  if (!there) return GB_OK;
+  const gb_status st = load(gpu, k, c, image, bytes, err);
+  free(image);
+  s->packed += st == GB_OK;
+  if (st == GB_ENOMEM) fail(s, k, err->text);
+  else if (st != GB_OK) tell(s->why_no_pack, sizeof s->why_no_pack, err->text);
+  return st == GB_EDEVICE ? st : GB_OK;
+}
+
 static gb_status look_into_cache (gb_cuda *gpu, kernel *k, const gb_cuda_code *c, gb_error *err) {
   gb_cuda_compilation *s = gpu->compilation;
   char *image, why[256];
   size_t bytes;
-  k->state = WANTED;
   const gb_cuda_key key = gb_cuda_key_at(&k->key, gpu->capability);
   const bool there = gb_cuda_cache_read(&key, &image, &bytes, why);
   tell(s->why_not_kept, sizeof s->why_not_kept, why);
@@ -176,6 +200,13 @@ static gb_status look_into_cache (gb_cuda *gpu, kernel *k, const gb_cuda_code *c
     tell(s->why_not_kept, sizeof s->why_not_kept, err->text);
   }
   return GB_OK;
+}
+
+/* WANTED: neither has it. */
+static gb_status look (gb_cuda *gpu, kernel *k, const gb_cuda_code *c, gb_error *err) {
+  k->state = WANTED;
+  GB_TRY(look_into_pack(gpu, k, c, err));
+  return k->state == WANTED ? look_into_cache(gpu, k, c, err) : GB_OK;
 }
 
 static void ask (gb_cuda *gpu, kernel *k, const gb_cuda_code *c) {
@@ -216,7 +247,7 @@ gb_status gb_cuda_find (gb_cuda *gpu, const gb_cuda_code *c, double seconds, con
   if (k == NULL) return GB_OK;
   k->seconds += seconds;
   k->used = ++s->calls;
-  if (k->state == NEW) GB_TRY(look_into_cache(gpu, k, c, err));
+  if (k->state == NEW) GB_TRY(look(gpu, k, c, err));
   if (k->state == WANTED && (s->policy == WAIT || k->seconds >= s->patience)) ask(gpu, k, c);
   if (k->state == ASKED) GB_TRY(collect(gpu, k, c, err));
   if (k->state == READY) *out = &k->module;

@@ -1,4 +1,4 @@
-/* compile.h - generated kernels of a GPU: found in the cache or compiled in the background, and used from the first launch
+/* compile.h - generated kernels of a GPU: found in the pack or the cache, or compiled in the background, and used from the first launch
 ** that finds them complete. The interpreter runs until then, with the same bits and the same bytes, so that nothing but time
 ** tells when a kernel was adopted. Whatever fails here leaves the interpreter in place; gb_cuda_compilation_text says what.
 **

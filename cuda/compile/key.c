@@ -49,9 +49,14 @@ static uint64_t hash_source (uint64_t h, const gb_cuda_source *s, gb_cuda_arithm
   return hash_text(h, s->text);
 }
 
-gb_cuda_key gb_cuda_key_of (const gb_cuda_source *s, gb_cuda_arithmetic a) {
+gb_cuda_key gb_cuda_key_of_library (void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, hash_common);
+  return (gb_cuda_key){{common[0], common[1]}};
+}
+
+gb_cuda_key gb_cuda_key_of (const gb_cuda_source *s, gb_cuda_arithmetic a) {
+  gb_cuda_key_of_library();
   return (gb_cuda_key){{hash_source(common[0], s, a), hash_source(common[1], s, a)}};
 }
 

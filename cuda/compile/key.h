@@ -22,6 +22,9 @@ gb_cuda_key gb_cuda_key_of (const gb_cuda_source *s, gb_cuda_arithmetic a);
 /* The same for code of one target: a capability, or GB_CUDA_PORTABLE and one. */
 gb_cuda_key gb_cuda_key_at (const gb_cuda_key *key, int target);
 
+/* Of no text: what all keys of this library have in common. */
+gb_cuda_key gb_cuda_key_of_library (void);
+
 #define GB_CUDA_PORTABLE 0x10000 /* PTX, which the driver compiles for its GPU */
 
 #endif

@@ -56,6 +56,8 @@
   X(nvrtcCompileProgram)                                                                                     \
   X(nvrtcGetCUBINSize)                                                                                       \
   X(nvrtcGetCUBIN)                                                                                           \
+  X(nvrtcGetPTXSize)                                                                                         \
+  X(nvrtcGetPTX)                                                                                             \
   X(nvrtcGetProgramLogSize)                                                                                  \
   X(nvrtcGetProgramLog)
 

@@ -8,7 +8,7 @@ local function run(env, script)
 end
 
 local function emulated(gpus, script)
-  local out <const>, errors <const>, rc <const> = run(("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=%d"):format(gpus), script)
+  local out <const>, errors <const>, rc <const> = run(("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated GIBBOUS_CUDA_PACK=off EMU_DEVICES=%d"):format(gpus), script)
   assert.equal("", errors)
   assert.equal(0, rc)
   return out
@@ -100,7 +100,7 @@ describe("a GPU", function()
     os.remove(folder)
     local function kernels(policy)
       local out <const>, errors <const> = run(
-        ("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated XDG_CACHE_HOME=%s GIBBOUS_CUDA_COMPILE=%s")
+        ("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated GIBBOUS_CUDA_PACK=off XDG_CACHE_HOME=%s GIBBOUS_CUDA_COMPILE=%s")
         :format(folder, policy), script)
       assert.equal("", errors)
       return out:match "^(.*)\n(.*)$"

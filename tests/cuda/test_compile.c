@@ -17,7 +17,9 @@
 
 #include <cmocka.h>
 
+#include "cuda/compile/build.h"
 #include "cuda/compile/compile.h"
+#include "cuda/compile/pack.h"
 #include "cuda/compile/workers.h"
 #include "gpu_fixture.h"
 
@@ -26,7 +28,7 @@ enum { THREADS = 128 };
 
 /* -- the folder of the cache, one for each test */
 
-static char folder[] = "/tmp/kernels-XXXXXX", kernels[64];
+static char folder[] = "/tmp/kernels-XXXXXX", kernels[64], packed[64];
 
 static void remove_folder (void) {
   char command[80];
@@ -39,8 +41,10 @@ static int begin (void **state) {
   memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
   assert_non_null(mkdtemp(folder));
   snprintf(kernels, sizeof kernels, "%s/gibbous/kernels", folder);
+  snprintf(packed, sizeof packed, "%s/pack", folder);
   setenv("XDG_CACHE_HOME", folder, 1);
   setenv("GIBBOUS_CUDA_COMPILE", "wait", 1);
+  setenv("GIBBOUS_CUDA_PACK", "off", 1);
   gpu_begin();
   return 0;
 }
@@ -274,6 +278,133 @@ static void test_foreign_image (void **state) {
   session(RAN, "1 compiled, 0 from the cache, 0 on the way; cache: cuModuleLoadData: error 200");
   session(RAN, "0 compiled, 1 from the cache, 0 on the way");
   assert_int_equal(count_files("", path), 1);
+}
+
+/* -- the pack */
+
+/* A pack with the kernels of these expressions for one target, of which the last one is 'image' where that is not NULL. */
+static void make_pack (const char *const *expressions, int n, int target, const char *image) {
+  gb_cuda_packed of[4];
+  gb_error err;
+  for (int i = 0; i < n; i++) {
+    const gb_cuda_code c = code_of(expressions[i]);
+    char *own = NULL;
+    of[i].key = gb_cuda_key_at(&c.key, target);
+    if (i == n - 1 && image != NULL) own = strdup(image), of[i].bytes = strlen(image) + 1;
+    else if (gb_cuda_build(c.source.text, target, &own, &of[i].bytes, &err) != GB_OK)
+      fail_msg("%s", err.text);
+    of[i].image = own;
+  }
+  if (gb_cuda_pack_write(packed, of, (size_t)n, &target, 1, &err) != GB_OK) fail_msg("%s", err.text);
+  for (int i = 0; i < n; i++) free((void *)(uintptr_t)of[i].image);
+  setenv("GIBBOUS_CUDA_PACK", packed, 1);
+}
+
+static int capability (void) {
+  gb_device *dev = open_one();
+  const int n = gb_cuda_of(dev)->capability;
+  gpu_close(dev);
+  return n;
+}
+
+/* At the first launch, however short; what the pack has not takes the usual way. */
+static void test_pack (void **state) {
+  (void)state;
+  make_pack((const char *const[]){"7", "9", "8"}, 3, capability(), NULL);
+  setenv("GIBBOUS_CUDA_COMPILE", "background", 1);
+  gb_device *dev = open_one();
+  const long before = emu_calls("nvrtcCompileProgram");
+  assert_int_equal(run(dev, "7", 7), RAN);
+  assert_int_equal(run(dev, "9", 9), RAN);
+  assert_int_equal(run(dev, "7", 7), RAN);
+  assert_int_equal(run(dev, "6", 6), NONE);
+  assert_string_equal(gb_device_kernels(dev), "2 from the pack, 0 compiled, 0 from the cache, 0 on the way");
+  assert_int_equal(emu_calls("nvrtcCompileProgram"), before);
+  assert_int_equal(count_files("", NULL), 0);
+  gpu_close(dev);
+  setenv("GIBBOUS_CUDA_COMPILE", "off", 1);
+  session(NONE, "none is compiled (GIBBOUS_CUDA_COMPILE=off)");
+}
+
+/* What a GPU takes: code of its major number, from its minor one on, before PTX; and PTX of what came before it. */
+static void test_pack_targets (void **state) {
+  static const int target[] = {80, 86, 90, GB_CUDA_PORTABLE | 80};
+  static const char *const image[] = {"sm_80", "sm_86", "sm_90", "compute_80"};
+  static const struct {
+    int capability;
+    const char *image;
+  } takes[] = {{75, NULL},    {80, "sm_80"}, {86, "sm_86"},       {89, "sm_86"},
+               {90, "sm_90"}, {92, "sm_90"}, {100, "compute_80"}, {121, "compute_80"}};
+  gb_cuda_packed of[4];
+  gb_error err;
+  char why[GB_CUDA_PACK_WHY], *got;
+  size_t bytes;
+  (void)state;
+  const gb_cuda_key key = code_of("7").key, other = code_of("8").key;
+  for (int t = 0; t < 4; t++)
+    of[t] = (gb_cuda_packed){gb_cuda_key_at(&key, target[t]), image[t], strlen(image[t]) + 1};
+  assert_int_equal(gb_cuda_pack_write(packed, of, 4, target, 4, &err), GB_OK);
+  setenv("GIBBOUS_CUDA_PACK", packed, 1);
+  gb_cuda_pack *p = gb_cuda_pack_open(why);
+  assert_non_null(p);
+  for (size_t i = 0; i < sizeof takes / sizeof *takes; i++) {
+    assert_false(gb_cuda_pack_read(p, &other, takes[i].capability, &got, &bytes, why));
+    assert_string_equal(why, "");
+    assert_int_equal(gb_cuda_pack_read(p, &key, takes[i].capability, &got, &bytes, why),
+                     takes[i].image != NULL);
+    if (takes[i].image == NULL) continue;
+    assert_int_equal(bytes, strlen(takes[i].image) + 1);
+    assert_string_equal(got, takes[i].image);
+    free(got);
+  }
+  gb_cuda_pack_close(p);
+}
+
+/* Absent, damaged anywhere, too short, too long, of another version: as if it were not there, which is told. */
+static void test_damaged_pack (void **state) {
+  struct stat st;
+  (void)state;
+  setenv("GIBBOUS_CUDA_PACK", packed, 1);
+  session(RAN, "1 compiled, 0 from the cache, 0 on the way; pack: no '/tmp/kernels-");
+  unsetenv("GIBBOUS_CUDA_PACK"); /* beside the library: here, the test */
+  session(RAN, "1 from the cache, 0 on the way; pack: no '");
+  session(RAN, "/" GB_CUDA_PACK_NAME "'");
+  make_pack((const char *const[]){"7"}, 1, capability(), NULL);
+  session(RAN, "1 from the pack, 0 compiled, 0 from the cache");
+  /* mark, version, numbers, targets, bytes; the index; its checksum; the image */
+  static const long places[] = {0, 24, 28, 32, 64, 72, 88, 96, 104, 112, 119};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    damage(packed, places[i]);
+    session(RAN, "0 compiled, 1 from the cache, 0 on the way; pack: '");
+    session(RAN, "is damaged or of another version");
+    damage(packed, places[i]);
+  }
+  damage(packed, 8);
+  session(RAN, "0 compiled, 1 from the cache, 0 on the way; pack: '");
+  session(RAN, "' is of another version");
+  damage(packed, 8);
+  static const long images[] = {120, 1000, -1};
+  for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+    damage(packed, images[i]);
+    session(RAN, "0 from the pack, 0 compiled, 1 from the cache, 0 on the way; pack: '");
+    session(RAN, "/pack' is damaged");
+    damage(packed, images[i]);
+  }
+  session(RAN, "1 from the pack, 0 compiled, 0 from the cache");
+  assert_int_equal(stat(packed, &st), 0);
+  const off_t lengths[] = {st.st_size + 1, st.st_size - 1, 100, 71, 0};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    assert_int_equal(truncate(packed, lengths[i]), 0);
+    session(RAN, "0 compiled, 1 from the cache, 0 on the way; pack: '");
+  }
+}
+
+/* An image that the GPU refuses: the kernel is compiled. */
+static void test_foreign_pack (void **state) {
+  (void)state;
+  make_pack((const char *const[]){"7"}, 1, capability(), "no image");
+  session(RAN,
+          "0 from the pack, 1 compiled, 0 from the cache, 0 on the way; pack: cuModuleLoadData: error 200");
 }
 
 /* -- a folder that takes nothing */
@@ -558,14 +689,18 @@ static void test_end_at_work (void **state) {
 
 enum { SOUND, FAILED, PAST, WRONG_STATUS, WITHOUT_WORDS, LEAKED, ACCOUNT };
 
+/* Where a session finds its kernels. */
+enum { NOWHERE, IN_CACHE, IN_PACK, SOURCES };
+
 /* A session in which call number k fails: the kernel runs, or the interpreter would, or an error of the right kind says that
-** the GPU is lost. 'kept': the cache has the kernel. */
-static int failing_session (int code, bool kept, long k) {
+** the GPU is lost. */
+static int failing_session (int code, int source, long k) {
   gb_device *dev;
   gb_error err = {.text = ""};
   char rule[32];
   int outcome = NONE;
-  if (!kept) remove_folder();
+  if (source == NOWHERE) remove_folder();
+  setenv("GIBBOUS_CUDA_PACK", source == IN_PACK ? packed : "off", 1);
   gpu_begin();
   snprintf(rule, sizeof rule, "*@%ld=%d", k, code);
   emu_set("FAIL", rule);
@@ -594,16 +729,17 @@ static void test_each_call (void **state) {
   gb_device *dev = open_one(); /* the emulation compiles each text once */
   assert_true(run(dev, "7", 7) == RAN && run(dev, "8", 8) == RAN);
   gpu_close(dev);
-  for (int kept = 1; kept >= 0; kept--)
+  make_pack((const char *const[]){"7", "8"}, 2, capability(), NULL);
+  for (int source = SOURCES - 1; source >= 0; source--)
     for (int c = 0; c < 3; c++)
       for (long k = 1, outcome = SOUND; outcome != PAST; k++) {
         fflush(stdout);
         const pid_t child = fork();
-        if (child == 0) _exit(failing_session(codes[c], kept, k));
+        if (child == 0) _exit(failing_session(codes[c], source, k));
         assert_int_equal(waitpid(child, &status, 0), child);
         outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         if (outcome < SOUND || outcome > PAST)
-          fail_msg("kept %d, code %d at call %ld: outcome %ld", kept, codes[c], k, outcome);
+          fail_msg("source %d, code %d at call %ld: outcome %ld", source, codes[c], k, outcome);
         sessions++;
         failed += outcome == FAILED;
       }
@@ -621,10 +757,11 @@ int main (int argc, char **argv) {
     return 0;
   }
   const struct CMUnitTest tests[] = {
-      TEST(without_compiler), TEST(policies),   TEST(keys),      TEST(hit_and_miss), TEST(damaged_files),
-      TEST(foreign_image),    TEST(no_folder),  TEST(full_disk), TEST(bound),        TEST(loaded),
-      TEST(two_processes),    TEST(wrong_text), TEST(patience),  TEST(many),         TEST(close_at_work),
-      TEST(end_at_work),      TEST(each_call),
+      TEST(without_compiler), TEST(policies),  TEST(keys),         TEST(hit_and_miss),  TEST(damaged_files),
+      TEST(foreign_image),    TEST(pack),      TEST(pack_targets), TEST(damaged_pack),  TEST(foreign_pack),
+      TEST(no_folder),        TEST(full_disk), TEST(bound),        TEST(loaded),        TEST(two_processes),
+      TEST(wrong_text),       TEST(patience),  TEST(many),         TEST(close_at_work), TEST(end_at_work),
+      TEST(each_call),
   };
   const struct CMUnitTest threads[] = {TEST(hit_and_miss), TEST(wrong_text),    TEST(patience),
                                        TEST(many),         TEST(close_at_work), TEST(end_at_work)};

@@ -280,4 +280,7 @@ nvrtcResult nvrtcGetCUBIN (nvrtcProgram p, char *out) {
   memcpy(out, p->image.data(), p->image.size());
   return NVRTC_SUCCESS;
 }
+/* PTX is the same image here. */
+nvrtcResult nvrtcGetPTXSize (nvrtcProgram p, size_t *out) { return nvrtcGetCUBINSize(p, out); }
+nvrtcResult nvrtcGetPTX (nvrtcProgram p, char *out) { return nvrtcGetCUBIN(p, out); }
 }

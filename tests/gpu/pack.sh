@@ -1,6 +1,6 @@
 #!/bin/sh
-# pack.sh FOLDER - a build that runs on a machine which has a driver and nothing else: programs, the CUDA library, tests, scripts,
-# and the shared libraries of all of them, in FOLDER and in FOLDER.tar.gz (about 37 MB). Build first (./bootstrap build with the CUDA toolkit), then copy the folder
+# pack.sh FOLDER - a build that runs on a machine which has a driver and nothing else: programs, the CUDA library and its kernels, tests, scripts,
+# and the shared libraries of all of them, in FOLDER and in FOLDER.tar.gz (about 45 MB). Build first (./bootstrap build with the CUDA toolkit), then copy the folder
 # and run FOLDER/tests/gpu/run.sh there.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,6 +11,7 @@ for f in build/gibbous build/libgibbous_cuda.so build/tests/cuda/test_cuda_fold 
   [ -e "$f" ] || { echo "pack.sh: $f is missing: build it first" >&2; exit 1; }
   strip -o "$to/build/$(basename "$f")" "$f"
 done
+[ ! -e build/libgibbous_cuda.kernels ] || cp build/libgibbous_cuda.kernels "$to/build/"
 for f in "$to"/build/gibbous "$to"/build/test_*; do
   ldd "$f" | awk '$3 ~ /^\// && $3 !~ /lib(c|m|dl|pthread|rt)\.so/ { print $3 }'
 done | sort -u | while read -r lib; do cp -L "$lib" "$to/build/lib/"; done
