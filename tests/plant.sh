@@ -25,6 +25,38 @@ host/cpu/fold/cull.c
 's/return (x->px < 0 || is_finite(pack_hull(a, x->px)))/return (x->px < 0 || 1)/'
 '0 times infinity is left out'
 
+host/program/slices.c
+'s/if (have != 1) at += k % extent/if (have != 0) at += k % extent/'
+'a matrix of its own is taken for each slice where one serves all'
+
+host/program/slices.c
+'s/o->from\[a\] + at % have/at % have/'
+'a failing matrix is counted in its window'
+
+host/cpu/linalg/slices.c
+'s/if (k < atomic_load(&b->failed)) {/if (atomic_load(\&b->failed) == SIZE_MAX) {/'
+'of two slices that fail the one that was seen first is named'
+
+host/cpu/linalg/slices.c
+'s/(size_t)thread \* b->scratch/0 * (size_t)thread/'
+'threads share the scratch of slices'
+
+host/plan/tile/cut.c
+'s/o->in_shape\[i\].dim\[own\] == extent/o->in_shape[i].dim[own] > 0/'
+'a window of a batch is cut out of the one matrix of all slices'
+
+host/graph/grad/linalg.c
+'s/gb_bar_put(e, gb_ex_unbroadcast(e, bar, gb_node_shape(y->in\[i\])), in_bar, i);/gb_bar_put(e, bar, in_bar, i);/'
+'a gradient keeps the batch axes along which its input was broadcast'
+
+host/graph/grad/linalg.c
+'s/const int back = ndim == 1 ? 1 : 2;/const int back = ndim == 1 ? 1 : ndim;/'
+'a weight of each row of a batch passes for one of columns'
+
+host/graph/grad/vmap_rules.c
+'s/(b->mapped\[i\] || rank_of(in\[i\]) > 2)/b->mapped[i]/'
+'nested vmap of a solve lets two batches of unequal ranks meet'
+
 host/plan/choose/text.c
 's/live\[last + 1\] -= bytes;/live[last] -= bytes;/'
 'a report forgets what is live at its last step'

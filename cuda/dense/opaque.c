@@ -5,6 +5,7 @@
 #include "base/plain.h"
 #include "cuda/dense/call.h"
 #include "cuda/fold/fold.h"
+#include "program/slices.h"
 
 /* Either 'run' or 'home', the reason for the CPU. */
 static const struct {
@@ -81,12 +82,31 @@ bool gb_cuda_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *
 
 size_t gb_cuda_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   gb_cuda_scratch_fn *scratch = table[o->op].scratch;
-  return scratch == NULL ? 0 : scratch(dev, o);
+  if (scratch == NULL) return 0;
+  if (!gb_has_slices(o)) return scratch(dev, o);
+  const gb_slices s = gb_slices_of(o);
+  return s.count == 0 ? 0 : scratch(dev, &s.one);
 }
 
 static gb_status clear_found (gb_cuda *gpu, gb_cuda_found *found, gb_error *err) {
   GB_CUDA_TRY(cudaMemsetAsync(found, 0, sizeof *found, gpu->stream));
   GB_CUDA_TRY(cudaMemsetAsync(found->first, 0xff, sizeof found->first, gpu->stream));
+  return GB_OK;
+}
+
+/* The matrices of a batch, one after the other. */
+static gb_status run_slices (const gb_cuda_call *c) {
+  const gb_slices s = gb_slices_of(c->o);
+  for (size_t k = 0; k < s.count; k++) {
+    const void *in[2];
+    void *out[GB_MAX_OUTPUTS];
+    for (int i = 0; i < s.one.nin; i++) in[i] = (const char *)c->in[i] + gb_slice_of_input(&s, i, k);
+    for (int i = 0; i < s.one.nout; i++) out[i] = (char *)c->out[i] + gb_slice_of_result(&s, i, k);
+    const gb_cuda_call one = {c->device, c->gpu, c->lib, &s.one, in, out, c->scratch, c->found, c->err};
+    GB_TRY(clear_found(c->gpu, c->found, c->err));
+    const gb_status st = table[s.one.op].run(&one);
+    if (st != GB_OK) return gb_slice_failed(&s, k, st, c->err);
+  }
   return GB_OK;
 }
 
@@ -100,6 +120,7 @@ gb_status gb_cuda_opaque (gb_device *dev, const gb_opaque *o, const void *const 
   GB_TRY(gb_cuda_enter(gpu, err));
   if (gb_op_has(o->op, GB_TRAIT_DENSE)) GB_TRY(gb_cuda_libraries_use(gpu, &l, err));
   const gb_cuda_call c = {dev, gpu, l, o, in, out, scratch, (gb_cuda_found *)(void *)gpu->room, err};
+  if (gb_has_slices(o)) return run_slices(&c);
   GB_TRY(clear_found(gpu, c.found, err));
   return table[o->op].run(&c);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cuda/price/profile.h"
+#include "program/slices.h"
 
 /* -- folds */
 
@@ -55,6 +56,7 @@ static sizes sizes_of (const gb_opaque *o) {
   sizes z = {.n = dim(&o->in_shape[0], 2), .m = dim(&o->in_shape[0], 1), .k = 1, .batch = 1};
   if (o->nin > 1 && o->in_shape[1].ndim > 1) z.k = dim(&o->in_shape[1], 1);
   if (o->nin > 0) z.batch = numel(&o->in_shape[0]) / fmax(1, z.n * z.m);
+  if (gb_has_slices(o)) z.batch = (double)gb_slices_of(o).count;
   for (int i = 0; i < o->nin && i < 4; i++)
     z.bytes += numel(&o->in_shape[i]) * (double)gb_dtype_size(o->in_dtype[i]);
   for (int i = 0; i < o->nout; i++)

@@ -248,12 +248,16 @@ gb_status gb_eye (gb_graph *g, size_t n, gb_dtype t, gb_node **out, gb_error *er
 
 gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err) {
   char text[GB_NODE_TEXT];
-  if (gb_node_shape(v)->ndim != 1)
-    return gb_fail(err, GB_ESHAPE, "diag: expected a vector: %s", gb_node_text(v, text));
-  const size_t n = gb_node_shape(v)->dim[0];
+  const int lead = gb_node_shape(v)->ndim - 1;
+  if (lead < 0)
+    return gb_fail(err, GB_ESHAPE, "diag: expected a vector, or a batch of them: %s", gb_node_text(v, text));
+  if (lead > GB_MAXDIM - 2)
+    return gb_fail(err, GB_ESHAPE, "diag: more than %d axes: %s", GB_MAXDIM, gb_node_text(v, text));
+  const size_t n = gb_node_shape(v)->dim[lead];
   const gb_shape square = gb_shape_of(2, (size_t[]){n, n});
   gb_formula e;
   gb_formula_init(&e, v->graph, err);
   gb_node *eye = gb_ex_op(&e, GB_OP_EYE, 0, NULL, NULL, &square, gb_node_dtype(v));
-  return gb_formula_take(&e, gb_ex_mul(&e, eye, gb_ex_unsqueeze(&e, v, 0)), out);
+  for (int i = 0; i < lead; i++) eye = gb_ex_unsqueeze(&e, eye, 0);
+  return gb_formula_take(&e, gb_ex_mul(&e, eye, gb_ex_unsqueeze(&e, v, lead)), out);
 }

@@ -56,7 +56,12 @@ gb_status gb_radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha, gb_no
 ** structure is factored by Cholesky, any other by LU. A_sym: the caller promises that A is positive definite
 ** (inv_quad, models). With L = CHOLESKY(A): solve is SOLVE_CHOL(L, b), logdet is LOGDET(L), inv_quad is
 ** INV_QUAD(L, b), never chains of TRISOLVE: their gradients go straight to A (g A^-1, -g alpha alpha'), not
-** through the factor. */
+** through the factor.
+**
+** Axes in front of the last two of A are a batch; those of b broadcast with them. b is
+**   (n)           one vector, for every A
+**   (..., n)      where A is (..., n, n) with the same axes in front: a vector for each
+**   (..., n, r)   else: columns of matrices. One A with many b is one solve of all their columns. */
 gb_status gb_cholesky (gb_node *a, double jitter, gb_node **out, gb_error *err);
 gb_status gb_triangular_solve (gb_node *l, gb_node *b, bool upper, bool transposed, gb_node **out,
                                gb_error *err);
@@ -64,6 +69,8 @@ gb_status gb_solve (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
 gb_status gb_logdet (gb_node *a, gb_node **out, gb_error *err);
 gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err); /* sum b' A^-1 b */
 gb_status gb_lstsq (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
-gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err); /* (n) -> (n, n), lazy */
+/* (L L')^-1 b */
+gb_status gb_solve_factored (gb_node *l, gb_node *b, gb_node **out, gb_error *err);
+gb_status gb_diag (gb_node *v, gb_node **out, gb_error *err); /* (..., n) -> (..., n, n), lazy */
 
 #endif

@@ -137,6 +137,34 @@ gb_node *gb_ex_swap (gb_formula *e, gb_node *a) {
   return gb_ex_permute(e, a, axes);
 }
 
+gb_node *gb_ex_as_columns (gb_formula *e, gb_node *b) {
+  if (!b) return NULL;
+  const gb_shape *s = gb_node_shape(b);
+  const int last = s->ndim - 1;
+  gb_shape flat = gb_shape_of(2, (size_t[]){s->dim[last - 1], s->dim[last]});
+  int axes[GB_MAXDIM] = {last - 1};
+  for (int i = 0; i < last - 1; i++) {
+    flat.dim[1] *= s->dim[i];
+    axes[i + 1] = i;
+  }
+  axes[last] = last;
+  return gb_ex_reshape(e, gb_ex_permute(e, b, axes), &flat);
+}
+
+gb_node *gb_ex_from_columns (gb_formula *e, gb_node *c, const gb_shape *lead, size_t r) {
+  if (!c) return NULL;
+  gb_shape split = {.ndim = lead->ndim + 2, .dim = {gb_node_shape(c)->dim[0]}};
+  int axes[GB_MAXDIM];
+  for (int i = 0; i < lead->ndim; i++) {
+    split.dim[i + 1] = lead->dim[i];
+    axes[i] = i + 1;
+  }
+  split.dim[lead->ndim + 1] = r;
+  axes[lead->ndim] = 0;
+  axes[lead->ndim + 1] = lead->ndim + 1;
+  return gb_ex_permute(e, gb_ex_reshape(e, c, &split), axes);
+}
+
 gb_node *gb_ex_slice (gb_formula *e, gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent) {
   return view(e, GB_OP_SLICE, a, &(gb_attr){.i = {axis, (int64_t)start, step, (int64_t)extent}}, NULL);
 }

@@ -43,6 +43,9 @@ gb_node *gb_ex_expand (gb_formula *e, gb_node *a, const gb_shape *s);
 gb_node *gb_ex_reshape (gb_formula *e, gb_node *a, const gb_shape *s);
 gb_node *gb_ex_permute (gb_formula *e, gb_node *a, const int *axes);
 gb_node *gb_ex_swap (gb_formula *e, gb_node *a); /* transpose of the last two axes */
+/* (..., n, r) as the columns (n, ... r), and back for the axes 'lead' in front of r columns. */
+gb_node *gb_ex_as_columns (gb_formula *e, gb_node *b);
+gb_node *gb_ex_from_columns (gb_formula *e, gb_node *c, const gb_shape *lead, size_t r);
 gb_node *gb_ex_slice (gb_formula *e, gb_node *a, int axis, size_t start, ptrdiff_t step, size_t extent);
 /* mask 0: a itself */
 gb_node *gb_ex_reduce (gb_formula *e, gb_op op, gb_node *a, unsigned mask, bool keepdim);

@@ -86,7 +86,8 @@ static gb_status need_computing (const rule *r, int n) {
 
 static gb_status need_square (const rule *r) {
   const gb_shape *s = shape_at(r, 0);
-  if (s->ndim != 2 || s->dim[0] != s->dim[1]) return bad_shape(r, "expected a square matrix");
+  if (s->ndim < 2 || s->dim[s->ndim - 2] != s->dim[s->ndim - 1])
+    return bad_shape(r, "expected a square matrix, or a batch of them");
   return GB_OK;
 }
 
@@ -543,13 +544,18 @@ static gb_status shape_square (const rule *r) {
   return GB_OK;
 }
 
+/* A (..., n, n) and b (..., n, r), or one A and b (n). */
 static gb_status shape_lusolve (const rule *r) {
-  const gb_shape *b = shape_at(r, 1);
+  const gb_shape *a = shape_at(r, 0), *b = shape_at(r, 1);
+  gb_shape s;
   GB_TRY(need_computing(r, 2));
   GB_TRY(need_square(r));
-  if (b->ndim != 1 && b->ndim != 2) return bad_shape(r, "expected a right-hand side of one or two axes");
-  if (b->dim[0] != shape_at(r, 0)->dim[0]) return bad_shape(r, "numbers of rows differ");
-  set_shape(r, 0, dtype_at(r, 0), b);
+  if (b->ndim == 0 || (b->ndim == 1 && a->ndim > 2))
+    return bad_shape(r, "expected right-hand sides in the columns of matrices");
+  if (b->dim[b->ndim == 1 ? 0 : b->ndim - 2] != from_end(a, 1)) return bad_shape(r, "numbers of rows differ");
+  if (b->ndim == 1) s = *b;
+  else GB_TRY(batched(r, 2, from_end(b, 2), from_end(b, 1), &s));
+  set_shape(r, 0, dtype_at(r, 0), &s);
   return GB_OK;
 }
 
@@ -559,45 +565,55 @@ static gb_status shape_trisolve (const rule *r) {
   return shape_lusolve(r);
 }
 
+/* Result i has the axes in front of the last two of 's', then these. */
+static void set_matrices (const rule *r, int i, const gb_shape *s, int ndim, const size_t *dim) {
+  gb_shape t = gb_shape_of(s->ndim - 2, s->dim);
+  for (int k = 0; k < ndim; k++) t.dim[t.ndim++] = dim[k];
+  set_shape(r, i, dtype_at(r, 0), &t);
+}
+
 static gb_status shape_inv_quad (const rule *r) {
   GB_TRY(shape_lusolve(r));
-  set(r, 0, dtype_at(r, 0), 0, NULL);
+  const gb_shape s = r->out[0].shape;
+  if (s.ndim == 1) set(r, 0, dtype_at(r, 0), 0, NULL);
+  else set_matrices(r, 0, &s, 0, NULL);
   return GB_OK;
 }
 
 static gb_status shape_lulogdet (const rule *r) {
   GB_TRY(need_computing(r, 1));
   GB_TRY(need_square(r));
-  set(r, 0, dtype_at(r, 0), 0, NULL);
+  set_matrices(r, 0, shape_at(r, 0), 0, NULL);
   return GB_OK;
 }
 
 static gb_status shape_qr (const rule *r) {
   const gb_shape *s = shape_at(r, 0);
   GB_TRY(need_computing(r, 1));
-  if (s->ndim != 2 || s->dim[0] < s->dim[1])
-    return bad_shape(r, "expected a matrix with no fewer rows than columns");
+  if (s->ndim < 2 || from_end(s, 2) < from_end(s, 1))
+    return bad_shape(r, "expected a matrix with no fewer rows than columns, or a batch of them");
   set_shape(r, 0, dtype_at(r, 0), s);
-  set(r, 1, dtype_at(r, 0), 2, (size_t[]){s->dim[1], s->dim[1]});
+  set_matrices(r, 1, s, 2, (size_t[]){from_end(s, 1), from_end(s, 1)});
   return GB_OK;
 }
 
 static gb_status shape_eigh (const rule *r) {
+  const gb_shape *s = shape_at(r, 0);
   GB_TRY(need_computing(r, 1));
   GB_TRY(need_square(r));
-  set(r, 0, dtype_at(r, 0), 1, shape_at(r, 0)->dim);
-  set_shape(r, 1, dtype_at(r, 0), shape_at(r, 0));
+  set_matrices(r, 0, s, 1, (size_t[]){from_end(s, 1)});
+  set_shape(r, 1, dtype_at(r, 0), s);
   return GB_OK;
 }
 
 static gb_status shape_svd (const rule *r) {
   const gb_shape *s = shape_at(r, 0);
   GB_TRY(need_computing(r, 1));
-  if (s->ndim != 2) return bad_shape(r, "expected a matrix");
-  const size_t n = s->dim[0], m = s->dim[1], k = n < m ? n : m;
-  set(r, 0, dtype_at(r, 0), 2, (size_t[]){n, k});
-  set(r, 1, dtype_at(r, 0), 1, &k);
-  set(r, 2, dtype_at(r, 0), 2, (size_t[]){m, k});
+  if (s->ndim < 2) return bad_shape(r, "expected a matrix, or a batch of them");
+  const size_t n = from_end(s, 2), m = from_end(s, 1), k = n < m ? n : m;
+  set_matrices(r, 0, s, 2, (size_t[]){n, k});
+  set_matrices(r, 1, s, 1, &k);
+  set_matrices(r, 2, s, 2, (size_t[]){m, k});
   return GB_OK;
 }
 

@@ -24,6 +24,9 @@ typedef struct gb_opaque {
   bool packed_inverse; /* CHOL_INVERSE of a packed factor: the result is packed too */
   bool grown;          /* like 'packed', in the layout of a growing triangle; not for CHOL_INVERSE */
   size_t have;         /* CHOLESKY, grown, in place: rows that are factored already */
+  /* a window of a batch of matrices: along axis a of input 0, first index and extent of the whole; extent 0 = all of it
+  ** is here */
+  size_t from[GB_MAXDIM], whole[GB_MAXDIM];
 } gb_opaque;
 
 #endif

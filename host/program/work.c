@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "program/slices.h"
+
 /* -- folds */
 
 static double extent (const gb_fold *f, int axis) { return axis < 0 ? 1 : (double)f->axis[axis].extent; }
@@ -114,7 +116,8 @@ static double numel (const gb_shape *s) {
 /* Of matrices (n, m) and k right-hand sides, 'batch' of them. */
 static double flops_of_opaque (const gb_opaque *o) {
   const gb_shape *a = &o->in_shape[0];
-  const double n = dim(a, 2), m = dim(a, 1), least = fmin(n, m), batch = numel(a) / fmax(1, n * m);
+  const double n = dim(a, 2), m = dim(a, 1), least = fmin(n, m);
+  const double batch = gb_has_slices(o) ? (double)gb_slices_of(o).count : 1;
   const double k = o->nin > 1 && o->in_shape[1].ndim > 1 ? dim(&o->in_shape[1], 1) : 1;
   switch (o->op) {
     case GB_OP_GEMM: return 2 * numel(&o->out_shape[0]) * m;

@@ -411,9 +411,12 @@ function tensor:matmul(y) end
 ---@return gibbous.tensor
 function gb.einsum(spec, ...) end
 
+-- All of gb.linalg takes batches: axes in front of those that are named here. Axes of A and of right-hand sides broadcast. A failure
+-- says which matrix of the batch it is. One A with many b is one solve of all their columns.
+
 --- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor. Reads the lower triangle
 --- of A alone, as gb.solvers.cholesky does.
----@param A gibbous.tensor  (n, n), symmetric
+---@param A gibbous.tensor  (..., n, n), symmetric
 ---@param o {jitter: number}?
 ---@return gibbous.tensor
 function gb.linalg.cholesky(A, o) end
@@ -421,56 +424,56 @@ function gb.linalg.cholesky(A, o) end
 --- x with A x = b: by Cholesky where A is symmetric by structure, else by LU. The factor is shared with logdet and inv_quad.
 --- A solution of finite A and b that does not fit their dtype is an error of code "nan", here and in inv_quad, triangular_solve, lstsq,
 --- qr, eigh and svd.
----@param A gibbous.tensor  (n, n)
----@param b gibbous.tensor  (n) or (n, r)
+---@param A gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  (n), (..., n) with the axes that A has in front of its last two, or (..., n, r)
 ---@return gibbous.tensor
 function gb.linalg.solve(A, b) end
 
 --- x with L x = b for triangular L; {upper = false, transposed = false}. A 0 on the diagonal is an error of code "not_pd".
----@param L gibbous.tensor  (n, n)
----@param b gibbous.tensor  (n) or (n, r)
+---@param L gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  as for solve
 ---@return gibbous.tensor
 function gb.linalg.triangular_solve(L, b, o) end
 
 --- log |det A|
----@param A gibbous.tensor  (n, n)
----@return gibbous.tensor
+---@param A gibbous.tensor  (..., n, n)
+---@return gibbous.tensor (...)
 function gb.linalg.logdet(A) end
 
---- sum b' A^-1 b for symmetric positive definite A.
----@param A gibbous.tensor  (n, n)
----@param b gibbous.tensor  (n) or (n, r)
----@return gibbous.tensor
+--- sum b' A^-1 b for symmetric positive definite A, a number for each matrix.
+---@param A gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  as for solve
+---@return gibbous.tensor (...)
 function gb.linalg.inv_quad(A, b) end
 
 --- Thin QR of (n, m), n >= m; R has a positive diagonal.
----@param A gibbous.tensor
----@return gibbous.tensor Q (n, m)
----@return gibbous.tensor R (m, m)
+---@param A gibbous.tensor  (..., n, m)
+---@return gibbous.tensor Q (..., n, m)
+---@return gibbous.tensor R (..., m, m)
 function gb.linalg.qr(A) end
 
 --- Eigenvalues of a symmetric matrix, ascending, and vectors in columns.
----@param A gibbous.tensor  (n, n)
----@return gibbous.tensor values
----@return gibbous.tensor vectors
+---@param A gibbous.tensor  (..., n, n)
+---@return gibbous.tensor values (..., n)
+---@return gibbous.tensor vectors (..., n, n)
 function gb.linalg.eigh(A) end
 
 --- Thin singular value decomposition A = U diag(s) V'.
----@param A gibbous.tensor  (n, m)
----@return gibbous.tensor U (n, k)
----@return gibbous.tensor s (k), descending
----@return gibbous.tensor V (m, k)
+---@param A gibbous.tensor  (..., n, m)
+---@return gibbous.tensor U (..., n, k)
+---@return gibbous.tensor s (..., k), descending
+---@return gibbous.tensor V (..., m, k)
 function gb.linalg.svd(A) end
 
 --- x that minimises |A x - b|, by QR. A must have full column rank; else an error of code "not_pd" names its rank.
----@param A gibbous.tensor  (n, m), n >= m
----@param b gibbous.tensor  (n) or (n, r)
+---@param A gibbous.tensor  (..., n, m), n >= m
+---@param b gibbous.tensor  as for solve
 ---@return gibbous.tensor
 function gb.linalg.lstsq(A, b) end
 
 --- The (n, n) matrix with v on its diagonal; takes no memory.
----@param v gibbous.tensor  (n)
----@return gibbous.tensor
+---@param v gibbous.tensor  (..., n)
+---@return gibbous.tensor (..., n, n)
 function gb.linalg.diag(v) end
 
 -- Observing -------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* Dense linear algebra on a GPU against the CPU: the same errors, results within n eps times their norm, and
 ** the same bits where arithmetic is exact. */
 #include "dense_fixture.h"
+#include "support/cpu/batch_cases.h"
 
 static const gb_dtype types[] = {GB_F64, GB_F32};
 
@@ -523,6 +524,87 @@ static void spectral_ops_refuse_what_is_not_finite (void **state) {
   }
 }
 
+/* -- batches */
+
+/* Values, not vectors, whose signs the CPU does not promise. */
+static bool is_compared (gb_op op, int i) {
+  return op == GB_OP_EIGH ? i == 0 : op == GB_OP_SVD ? i == 1 : true;
+}
+
+/* All slices are near those of the CPU, and each has the bits that it has alone. */
+static void check_batch (const batch_case *q, const void *a, const void *b) {
+  op_case c = batch_new(q, a, b);
+  far_run all = run_both(&c, -1);
+  assert_both_run(&c, &all);
+  for (int i = 0; i < c.o.nout; i++)
+    if (is_compared(q->op, i)) assert_near(&c, &all, i, bound_of(q->n, q->dtype, 10 * (1 + (double)q->n)));
+  for (size_t k = 0; k < gb_shape_numel(&q->lead); k++) {
+    op_case d = slice_new(q, a, b, k);
+    far_run one = run_both(&d, -1);
+    assert_both_run(&d, &one);
+    for (int i = 0; i < d.o.nout; i++)
+      if (d.bytes[i] > 0 && memcmp((char *)all.out[i] + k * d.bytes[i], one.out[i], d.bytes[i]) != 0)
+        fail_msg("%s of order %zu: slice %zu has other bits than alone", gb_ops[q->op].name, q->n, k);
+    end_both(&d, &one);
+  }
+  end_both(&c, &all);
+}
+
+static void slices_have_the_bits_of_one_matrix (void **state) {
+  static const size_t sizes[] = {1, 5, 32, 40};
+  const gb_shape none = {0}, three = shape1(3), column = shape2(2, 1), pair = shape2(2, 3);
+  (void)state;
+  for (int k = 0; k < BATCH_OPS; k++)
+    for (int t = 0; t < 2; t++)
+      for (int e = 0; e < 4; e++) {
+        batch_case q = {batch_ops[k], types[t], sizes[e], sizes[e], 2, three, three, three};
+        batch_with_numbers(&q, check_batch);
+        if (k == 3 || k == 5) q.m = (q.n + 1) / 2, batch_with_numbers(&q, check_batch);
+        if (!batch_has_right(q.op)) continue;
+        q.a = none, batch_with_numbers(&q, check_batch);
+        q.a = column, q.b = three, q.lead = pair, q.r = 40, batch_with_numbers(&q, check_batch);
+        q.a = three, q.b = none, q.lead = three, q.r = 1, batch_with_numbers(&q, check_batch);
+      }
+  const batch_case empty = {GB_OP_CHOLESKY, GB_F64, 3, 3, 2, shape1(0), none, shape1(0)};
+  batch_with_numbers(&empty, check_batch);
+}
+
+/* Of two that fail the first is named, with its number in the whole batch. */
+static void failing_slices_say_the_same (void **state) {
+  double a[12] = {2, 0, 0, 2, 1, 0, 0, -1, NAN, 0, 0, 0}, b[6] = {1, 1, 1, 1, 1, 1};
+  const gb_shape s = shape3(3, 2, 2);
+  (void)state;
+  op_case c = with_matrix(GB_OP_CHOLESKY, GB_F64, s, a);
+  op_out(&c, 0, GB_F64, s);
+  assert_same_failure(&c, GB_ENOTPD, "matrix 2 of 3: the leading minor of order 2 of 2");
+  c = with_matrix(GB_OP_CHOLESKY, GB_F64, shape3(2, 2, 2), a + 4);
+  op_out(&c, 0, GB_F64, shape3(2, 2, 2));
+  c.o.from[0] = 1, c.o.whole[0] = 3;
+  assert_same_failure(&c, GB_ENOTPD, "matrix 2 of 3: the leading minor of order 2 of 2");
+  a[7] = 1;
+  c = with_matrix(GB_OP_CHOLESKY, GB_F64, s, a);
+  op_out(&c, 0, GB_F64, s);
+  assert_same_failure(&c, GB_ENAN, "matrix 3 of 3: expected finite entries, got nan in row 1, column 1");
+  a[8] = 1;
+  const gb_op ops[] = {GB_OP_TRISOLVE, GB_OP_LU_SOLVE};
+  for (int k = 0; k < 2; k++) {
+    c = with_matrix(ops[k], GB_F64, s, a);
+    op_in(&c, GB_F64, shape3(3, 2, 1), b);
+    op_out(&c, 0, GB_F64, shape3(3, 2, 1));
+    assert_same_failure(&c, GB_ENOTPD,
+                        k == 0 ? "matrix 3 of 3: triangular_solve: the matrix is singular: row 2"
+                               : "matrix 3 of 3: the matrix is singular: pivot 2 of 2");
+  }
+  double tiny[8] = {1, 0, 0, 1, 1e-200, 0, 0, 1e-200}, large[4] = {1, 1, 1e200, 1};
+  const gb_op solves[] = {GB_OP_TRISOLVE, GB_OP_SOLVE_CHOL, GB_OP_INV_QUAD};
+  for (int k = 0; k < 3; k++) {
+    c = with_matrix(solves[k], GB_F64, shape3(2, 2, 2), tiny);
+    op_in(&c, GB_F64, shape3(2, 2, 1), large);
+    op_out(&c, 0, GB_F64, k == 2 ? shape1(2) : shape3(2, 2, 1));
+    assert_same_failure(&c, GB_ENAN, "overflows f64");
+  }
+}
+
 /* -- what is asked and what is taken */
 
 /* Workspaces are asked once a shape; those of the host are on its account until the GPU closes. */
@@ -581,6 +663,8 @@ int main (void) {
       cmocka_unit_test(eigenvalues_are_near_and_vectors_are_theirs),
       cmocka_unit_test(singular_values_are_near_and_vectors_are_theirs),
       cmocka_unit_test(spectral_ops_refuse_what_is_not_finite),
+      cmocka_unit_test(slices_have_the_bits_of_one_matrix),
+      cmocka_unit_test(failing_slices_say_the_same),
       cmocka_unit_test(workspaces_are_asked_once),
       cmocka_unit_test(packed_triangles_and_other_types_stay_home),
       cmocka_unit_test(every_row_runs_or_stays_home_with_a_reason),

@@ -117,6 +117,52 @@ static made linalg_case (gb_op op) {
   }
 }
 
+/* The same of batches: of one axis and of two, with axes of 1 and right-hand sides that broadcast. */
+static gb_node *lower_batch (gb_node *x) {
+  gb_node *l = op_of(GB_OP_CHOLESKY, 1, (gb_node *[]){spd(x)}, (gb_attr){.f = {0.2}});
+  return l;
+}
+
+static made batch_case (gb_op op, bool wide) {
+  const gb_attr attr = {0};
+  gb_node *x = wide ? leaf_in(4, (size_t[]){2, 1, 3, 3}, -1, 1) : leaf_in(3, (size_t[]){2, 3, 3}, -1, 1);
+  gb_node *b = wide ? leaf_in(4, (size_t[]){1, 2, 3, 2}, -1, 1) : mat_in(3, 2, -1, 1), *l = lower_batch(x);
+  gb_node *general = add(mul(x, num(0.5)), mul(eye(3), num(2)));
+  gb_node *tall = wide ? leaf_in(4, (size_t[]){2, 1, 4, 3}, -1, 1) : leaf_in(3, (size_t[]){2, 4, 3}, -1, 1);
+  switch (op) {
+    case GB_OP_CHOLESKY: return one(x, l);
+    case GB_OP_TRISOLVE:
+      return (made){.y = op_of(op, 2, (gb_node *[]){wide ? tr(l) : l, b}, (gb_attr){.i = {wide, wide}}),
+                    .x = {x, b},
+                    .n = 2};
+    case GB_OP_CHOL_INVERSE:
+    case GB_OP_LOGDET: return one(x, op_of(op, 1, &l, attr));
+    case GB_OP_INV_QUAD:
+    case GB_OP_SOLVE_CHOL: return (made){.y = op_of(op, 2, (gb_node *[]){l, b}, attr), .x = {x, b}, .n = 2};
+    case GB_OP_LU_SOLVE:
+      return (made){.y = op_of(op, 2, (gb_node *[]){general, b}, attr), .x = {x, b}, .n = 2};
+    case GB_OP_LU_LOGDET: return one(x, BUILD(gb_logdet, general));
+    case GB_OP_QR: {
+      gb_node *qr = op_of(op, 1, &tall, attr);
+      return one(tall, mm(pick_(qr, 0), map1(GB_OP_SIN, pick_(qr, 1))));
+    }
+    case GB_OP_EIGH: {
+      gb_node *a = spd(x), *e = op_of(op, 1, &a, attr);
+      return one(x, mul(pick_(e, 1), unsq(map1(GB_OP_LOG, pick_(e, 0)), gb_node_shape(x)->ndim - 2)));
+    }
+    default: {
+      gb_node *s = op_of(GB_OP_SVD, 1, &tall, attr);
+      gb_node *values = unsq(pick_(s, 1), gb_node_shape(tall)->ndim - 2);
+      return one(tall, mm(mul(pick_(s, 0), values), map1(GB_OP_EXP, tr(pick_(s, 2)))));
+    }
+  }
+}
+
+static const gb_op factored_ops[] = {GB_OP_CHOLESKY, GB_OP_TRISOLVE,   GB_OP_CHOL_INVERSE, GB_OP_LOGDET,
+                                     GB_OP_INV_QUAD, GB_OP_SOLVE_CHOL, GB_OP_LU_SOLVE,     GB_OP_LU_LOGDET,
+                                     GB_OP_QR,       GB_OP_EIGH,       GB_OP_SVD};
+enum { FACTORED = sizeof factored_ops / sizeof *factored_ops };
+
 /* Nothing is computed: the graph knows the device by its number. */
 static made move_case (void) {
   static gb_device other;
@@ -265,6 +311,58 @@ static void every_op_with_a_rule_has_the_right_gradient (void **state) {
   assert_int_equal(wrong, 0);
 }
 
+static void batches_have_the_right_gradient (void **state) {
+  (void)state;
+  int wrong = 0;
+  for (int i = 0; i < FACTORED; i++)
+    for (int wide = 0; wide < 2; wide++) {
+      const made m = batch_case(factored_ops[i], wide);
+      assert_true(contains(m.y, factored_ops[i]));
+      wrong += !gradient_is_right(gb_ops[factored_ops[i]].id, m.y, m.n, m.x, 1e-7);
+    }
+  assert_int_equal(wrong, 0);
+}
+
+/* To the factor itself, and to one matrix from a batch of right-hand sides. */
+static void batches_of_right_hand_sides_have_the_right_gradient (void **state) {
+  (void)state;
+  const gb_op ops[] = {GB_OP_TRISOLVE, GB_OP_SOLVE_CHOL, GB_OP_INV_QUAD, GB_OP_LU_SOLVE};
+  gb_node *l = lower_leaf(3), *b = leaf_in(4, (size_t[]){2, 1, 3, 2}, -1, 1),
+          *v = leaf_in(2, (size_t[]){2, 3}, -1, 1);
+  gb_node *x = leaf_in(3, (size_t[]){2, 3, 3}, -1, 1), *a = spd(x), *general = add(x, mul(eye(3), num(3)));
+  int wrong = 0;
+  for (int i = 0; i < 4; i++) {
+    gb_node *y = op_of(ops[i], 2, (gb_node *[]){l, b}, (gb_attr){0});
+    wrong += !gradient_is_right(gb_ops[ops[i]].id, y, 2, (gb_node *[]){l, b}, 2e-8);
+  }
+  gb_node *many[] = {BUILD(gb_solve, a, v),       BUILD(gb_solve, general, v),
+                     BUILD(gb_inv_quad, a, v),    BUILD(gb_inv_quad, general, v),
+                     BUILD(gb_lstsq, general, v), BUILD(gb_triangular_solve, lower_batch(x), v, false, true)};
+  for (int i = 0; i < 6; i++) wrong += !gradient_is_right("vectors", many[i], 2, (gb_node *[]){x, v}, 1e-7);
+  assert_int_equal(wrong, 0);
+}
+
+/* A cotangent b w needs no other solve where w is the same along the rows, and one where it is not: the gradient is that of the
+** same numbers without b. */
+static void weighted_right_hand_sides_are_seen_as_such (void **state) {
+  (void)state;
+  const size_t dim[] = {2, 1, 3, 2};
+  gb_node *l = lower_leaf(3), *b = leaf_in(4, dim, -1, 1),
+          *y = op_of(GB_OP_SOLVE_CHOL, 2, (gb_node *[]){l, b}, (gb_attr){0});
+  double *v = value_of(b, NULL);
+  gb_node *same = leaf_of(GB_F64, 0, 4, dim, v, 0, 0);
+  gb_node *w[] = {leaf_in(4, (size_t[]){2, 1, 1, 2}, 1, 2), leaf_in(4, (size_t[]){1, 1, 3, 1}, 1, 2)};
+  for (int i = 0; i < 2; i++) {
+    gb_node *short_bar, *long_bar;
+    take_gradient(y, mul(b, w[i]), 1, &b, &short_bar);
+    take_gradient(y, mul(same, w[i]), 1, &b, &long_bar);
+    double *got = value_of(short_bar, NULL), *want = value_of(long_bar, NULL);
+    assert_true(reference_all_close(got, want, 12, 1e-10, 1e-12));
+    free(got), free(want);
+  }
+  free(v);
+}
+
 static void variants_have_the_right_gradient (void **state) {
   (void)state;
   int wrong = 0;
@@ -374,6 +472,10 @@ static void second_derivatives_are_right (void **state) {
     const made m = case_of(ops[i]);
     wrong += !second_is_right(gb_ops[ops[i]].id, m.y, m.n, m.x, 2e-6);
   }
+  for (int i = 0; i < FACTORED - 1; i++) { /* SVD: only once, as of one matrix */
+    const made m = batch_case(factored_ops[i], i % 2);
+    wrong += !second_is_right(gb_ops[factored_ops[i]].id, m.y, m.n, m.x, 5e-6);
+  }
   for (int p = 0; p < GB_NPROFILES; p++) {
     const made m = radial_case(p, 0);
     wrong += !second_is_right("profile", m.y, 3, m.x, 2e-6); /* not twice in alpha */
@@ -384,6 +486,9 @@ static void second_derivatives_are_right (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
       FIXTURE_TEST(every_op_with_a_rule_has_the_right_gradient),
+      FIXTURE_TEST(batches_have_the_right_gradient),
+      FIXTURE_TEST(batches_of_right_hand_sides_have_the_right_gradient),
+      FIXTURE_TEST(weighted_right_hand_sides_are_seen_as_such),
       FIXTURE_TEST(variants_have_the_right_gradient),
       FIXTURE_TEST(products_of_zeros_have_gradients),
       FIXTURE_TEST(holes_and_ties_follow_the_table),

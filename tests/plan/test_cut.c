@@ -512,6 +512,67 @@ static const opaque_row opaques[] = {
     {"an inverse", GB_OP_CHOL_INVERSE, 0, 1, 1, {2}, {{9, 9}}, 0, 1, COUPLED},
     {"a norm in a factor", GB_OP_INV_QUAD, 0, 2, 1, {2, 2}, {{9, 9}, {9, 5}}, 1, 1, COUPLED},
     {"a QR", GB_OP_QR, 0, 1, 2, {2}, {{9, 4}}, 0, 0, COUPLED},
+    {"matrices of a factor", GB_OP_CHOLESKY, 0, 1, 1, {3}, {{7, 9, 9}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
+    {"rows of factors", GB_OP_CHOLESKY, 0, 1, 1, {3}, {{7, 9, 9}}, 0, 1, COUPLED},
+    {"matrices of solves",
+     GB_OP_SOLVE_CHOL,
+     0,
+     2,
+     1,
+     {3, 3},
+     {{7, 9, 9}, {7, 9, 5}},
+     0,
+     0,
+     true,
+     false,
+     {0, 0, -1},
+     0,
+     1},
+    {"columns of solves",
+     GB_OP_TRISOLVE,
+     0,
+     2,
+     1,
+     {3, 3},
+     {{7, 9, 9}, {7, 9, 5}},
+     1,
+     2,
+     true,
+     false,
+     {-1, 2, -1},
+     2,
+     GB_BLOCK},
+    {"rows of solves", GB_OP_TRISOLVE, 0, 2, 1, {3, 3}, {{7, 9, 9}, {7, 9, 5}}, 1, 1, COUPLED},
+    {"right-hand sides of one factor",
+     GB_OP_LU_SOLVE,
+     0,
+     2,
+     1,
+     {2, 3},
+     {{9, 9}, {7, 9, 5}},
+     1,
+     0,
+     true,
+     false,
+     {-1, 0, -1},
+     0,
+     1},
+    {"right-hand sides of one factor of a batch",
+     GB_OP_LU_SOLVE,
+     0,
+     2,
+     1,
+     {3, 3},
+     {{1, 9, 9}, {7, 9, 5}},
+     1,
+     0,
+     true,
+     false,
+     {-1, 0, -1},
+     0,
+     1},
+    {"a factor for all", GB_OP_LU_SOLVE, 0, 2, 1, {3, 3}, {{1, 9, 9}, {7, 9, 5}}, 0, 0, COUPLED},
+    {"QRs", GB_OP_QR, 0, 1, 2, {3}, {{7, 9, 9}}, 0, 0, true, false, {0, -1, -1}, 0, 1},
     {"a call", GB_OP_CALL, 0, 1, 1, {2}, {{9, 4}}, 0, 0, COUPLED},
 };
 
@@ -519,7 +580,8 @@ static gb_opaque opaque_of (const opaque_row *r) {
   gb_opaque o = {.op = r->op, .attr = {.i = {r->attr0}}, .nin = r->nin, .nout = r->nout, .unit = GB_BLOCK};
   for (int i = 0; i < r->nin; i++) o.in_shape[i] = gb_shape_of(r->ndim[i], r->dim[i]);
   for (int k = 0; k < r->nout; k++)
-    o.out_shape[k] = o.in_shape[r->op == GB_OP_TRISOLVE || r->op == GB_OP_SOLVE_CHOL];
+    o.out_shape[k] =
+        o.in_shape[r->op == GB_OP_TRISOLVE || r->op == GB_OP_SOLVE_CHOL || r->op == GB_OP_LU_SOLVE];
   if (r->op == GB_OP_GEMM) o.out_shape[0].dim[r->ndim[0] - 1] = r->dim[1][r->ndim[1] - 1];
   if (r->op == GB_OP_INDEX) o.out_shape[0].dim[r->attr0] = r->dim[1][0];
   if (r->op == GB_OP_CAT) o.out_shape[0].dim[r->attr0] += r->dim[1][r->attr0];
@@ -546,6 +608,12 @@ static void opaque_ops_say_what_they_couple (void **unused) {
     for (int k = 0; k < r->nout; k++)
       if (r->out_dim >= 0) assert_int_equal(w.out_shape[k].dim[r->out_dim], 2);
     assert_int_equal(w.continues, r->reduces);
+    for (int d = 0; d < GB_MAXDIM; d++) { /* which matrices these are */
+      const bool batch = r->op != GB_OP_GEMM && gb_op_has(r->op, GB_TRAIT_DENSE) && d == r->in_dim[0] &&
+                         r->out_dim == 0;
+      assert_int_equal(w.from[d], batch ? 2 : 0);
+      assert_int_equal(w.whole[d], batch ? r->dim[r->slot][r->along] : 0);
+    }
     gb_window_of_opaque(&first, &c, (gb_window){0, 2, 0, 2, 9}, NULL);
     assert_false(first.continues);
   }

@@ -1,8 +1,7 @@
 /* opaque.c - which function computes an opaque op, and how much scratch it declares. A row without a scratch
 ** function needs none. A new opaque op needs a row here. */
-#include "cpu/linalg/opaque.h"
-
 #include "cpu/cpu.h"
+#include "cpu/linalg/slices.h"
 
 static const struct {
   gb_opaque_fn *run;
@@ -52,7 +51,8 @@ static gb_status check_layout (const gb_opaque *o, gb_error *err) {
 
 size_t gb_cpu_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   gb_scratch_fn *scratch = table[o->op].scratch;
-  return scratch == NULL ? 0 : scratch(dev, o);
+  if (gb_has_slices(o)) return gb_cpu_slices_scratch(dev->pool, o, scratch);
+  return scratch == NULL ? 0 : scratch(dev->pool, o);
 }
 
 gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
@@ -63,5 +63,6 @@ gb_status gb_cpu_opaque (gb_device *dev, const gb_opaque *o, const void *const *
   GB_TRY(check_layout(o, err));
   static char none[64]; /* scratch of an op that needs no bytes may be NULL */
   const gb_opaque_call call = {dev->pool, o, in, out, scratch != NULL ? scratch : none, err};
-  return table[o->op].run(&call);
+  return gb_has_slices(o) ? gb_cpu_slices(&call, table[o->op].run, table[o->op].scratch)
+                          : table[o->op].run(&call);
 }

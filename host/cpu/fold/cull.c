@@ -162,8 +162,8 @@ static void box_rows (const gb_xthread *t, const gb_xpack *k, int pack) {
       for (size_t q = 0; q < k->width; q++, to++) {
         const size_t from = s * SEGMENT, rows = t->chunk_rows > from ? t->chunk_rows - from : 0;
         const char *at = t->base[pack] + (c * k->width * GB_CANON + from * row + q) * p->size;
-        *to = box_of(p, at, rows < SEGMENT ? rows : SEGMENT, row);
-        if (k->direct && k->count > 1) *to = anything;
+        const bool apart = k->direct && k->count > 1; /* inner indices of an operand lie elsewhere */
+        *to = apart ? anything : box_of(p, at, rows < SEGMENT ? rows : SEGMENT, row);
       }
 }
 

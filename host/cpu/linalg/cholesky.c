@@ -55,13 +55,13 @@ static square square_of (const gb_opaque_call *c) {
                   .progress = (atomic_uint *)(void *)((char *)c->scratch + spare)};
 }
 
-size_t gb_cpu_cholesky_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_cholesky_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   return counters_bytes(o);
 }
 
-size_t gb_cpu_chol_inverse_scratch (const gb_device *dev, const gb_opaque *o) {
-  return spare_bytes(o, dev->pool) + counters_bytes(o);
+size_t gb_cpu_chol_inverse_scratch (const gb_pool *pool, const gb_opaque *o) {
+  return spare_bytes(o, pool) + counters_bytes(o);
 }
 
 static size_t extent (const square *q, size_t i) { return gb_block_extent(q->n, B, i); }

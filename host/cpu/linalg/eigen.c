@@ -23,8 +23,8 @@ static gb_status outcome (const gb_opaque_call *c, const char *what, int info) {
   return GB_OK;
 }
 
-size_t gb_cpu_eigh_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_eigh_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   const size_t n = o->in_shape[0].dim[0];
   return n == 0 || n > LARGEST ? 0 : gb_lapack_eigh_bytes(o->in_dtype[0], n);
 }
@@ -54,8 +54,8 @@ static svd_sizes sizes_of (const gb_opaque *o) {
   return (svd_sizes){n, m, k, gb_align64(n * m * size), gb_align64(k * m * size)};
 }
 
-size_t gb_cpu_svd_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_svd_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   const svd_sizes s = sizes_of(o);
   if (s.k == 0 || s.k > LARGEST) return 0;
   return s.matrix + s.vectors + gb_lapack_svd_bytes(o->in_dtype[0], s.n, s.m);

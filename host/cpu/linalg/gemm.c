@@ -1,28 +1,17 @@
 /* gemm.c - products of stored matrices: tiles of the output, each a sum over chunks of the inner axis in
 ** order. */
 #include "cpu/linalg/opaque.h"
+#include "program/slices.h"
 
 typedef struct product {
   const gb_opaque_call *call;
   gb_dtype dtype;
   size_t n, m, k;           /* (n, k) x (k, m) */
+  gb_shape lead;            /* batch axes of the result */
   size_t block[3];          /* rows and columns of a tile, inner indices of one call */
   size_t rows, cols;        /* tiles of one output matrix */
   size_t row[3], matrix[3]; /* elements from row to row, from matrix to matrix: x, y, z */
 } product;
-
-/* The index of the input matrix that matrix b of the output uses: batch axes align at the right and
-** broadcast. */
-static size_t batch_at (const gb_shape *out, const gb_shape *in, size_t b) {
-  size_t at = 0, stride = 1;
-  for (int back = 3; back <= in->ndim; back++) {
-    const size_t extent = out->dim[out->ndim - back], have = in->dim[in->ndim - back];
-    if (have != 1) at += b % extent * stride;
-    b /= extent;
-    stride *= have;
-  }
-  return at;
-}
 
 static void product_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   const product *p = ud;
@@ -30,11 +19,11 @@ static void product_tile (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   const size_t b = task / (p->rows * p->cols), tile = task % (p->rows * p->cols);
   const size_t i = tile / p->cols, j = tile % p->cols, size = gb_dtype_size(p->dtype);
-  const char *x =
-      (const char *)p->call->in[0] +
-      (batch_at(&o->out_shape[0], &o->in_shape[0], b) * p->matrix[0] + i * p->block[0] * p->row[0]) * size;
+  const char *x = (const char *)p->call->in[0] +
+                  (gb_matrix_at(&p->lead, &o->in_shape[0], b) * p->matrix[0] + i * p->block[0] * p->row[0]) *
+                      size;
   const char *y = (const char *)p->call->in[1] +
-                  (batch_at(&o->out_shape[0], &o->in_shape[1], b) * p->matrix[1] + j * p->block[1]) * size;
+                  (gb_matrix_at(&p->lead, &o->in_shape[1], b) * p->matrix[1] + j * p->block[1]) * size;
   char *z = (char *)p->call->out[0] +
             (b * p->matrix[2] + i * p->block[0] * p->row[2] + j * p->block[1]) * size;
   const size_t ni = gb_block_extent(p->n, p->block[0], i), nj = gb_block_extent(p->m, p->block[1], j);
@@ -65,6 +54,6 @@ gb_status gb_cpu_gemm (const gb_opaque_call *c) {
   find_strides(&p);
   p.rows = gb_blocks(p.n, p.block[0]);
   p.cols = gb_blocks(p.m, p.block[1]);
-  const gb_shape lead = gb_shape_of(out->ndim - 2, out->dim);
-  return gb_tasks_run(c->pool, gb_shape_numel(&lead) * p.rows * p.cols, product_tile, &p, c->err);
+  p.lead = gb_shape_of(out->ndim - 2, out->dim);
+  return gb_tasks_run(c->pool, gb_shape_numel(&p.lead) * p.rows * p.cols, product_tile, &p, c->err);
 }

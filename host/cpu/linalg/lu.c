@@ -75,13 +75,13 @@ static gb_status factor (const gb_opaque_call *c, factors *q) {
   return GB_OK;
 }
 
-size_t gb_cpu_lu_solve_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_lu_solve_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   return factors_bytes(o) + gb_tri_bytes(o->in_shape[0].dim[0], gb_columns(&o->in_shape[1]));
 }
 
-size_t gb_cpu_lu_logdet_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_lu_logdet_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   return factors_bytes(o);
 }
 

@@ -17,7 +17,8 @@ typedef struct gb_opaque_call {
 } gb_opaque_call;
 
 typedef gb_status gb_opaque_fn (const gb_opaque_call *c);
-typedef size_t gb_scratch_fn (const gb_device *dev, const gb_opaque *o);
+/* Scratch of a run by the threads of 'pool'; NULL: by the caller alone. */
+typedef size_t gb_scratch_fn (const gb_pool *pool, const gb_opaque *o);
 
 gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, gb_cpu_inv_quad,
     gb_cpu_solve_chol, gb_cpu_trisolve, gb_cpu_lu_solve, gb_cpu_lu_logdet, gb_cpu_qr, gb_cpu_eigh, gb_cpu_svd,

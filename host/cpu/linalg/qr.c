@@ -34,9 +34,9 @@ static size_t t_bytes (const gb_opaque *o) {
   return gb_blocks(o->in_shape[0].dim[1], PANEL) * PANEL * PANEL * gb_dtype_size(o->in_dtype[0]);
 }
 
-size_t gb_cpu_qr_scratch (const gb_device *dev, const gb_opaque *o) {
+size_t gb_cpu_qr_scratch (const gb_pool *pool, const gb_opaque *o) {
   if (o->in_shape[0].dim[1] == 0) return 0;
-  return v_bytes(o) + t_bytes(o) + (size_t)gb_pool_threads(dev->pool) * WORK * gb_dtype_size(o->in_dtype[0]);
+  return v_bytes(o) + t_bytes(o) + (size_t)gb_pool_threads(pool) * WORK * gb_dtype_size(o->in_dtype[0]);
 }
 
 /* Addresses in the panel in progress: reflector j from its first row on, and entry (i, j) of its T. */

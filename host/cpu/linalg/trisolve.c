@@ -46,8 +46,8 @@ gb_status gb_tri_solve (gb_pool *pool, const gb_tri *q, gb_error *err) {
                       solve_block, (void *)(uintptr_t)q, err);
 }
 
-size_t gb_cpu_solve_scratch (const gb_device *dev, const gb_opaque *o) {
-  (void)dev;
+size_t gb_cpu_solve_scratch (const gb_pool *pool, const gb_opaque *o) {
+  (void)pool;
   return gb_tri_bytes(o->in_shape[0].dim[0], gb_columns(&o->in_shape[1]));
 }
 
@@ -120,9 +120,9 @@ gb_status gb_cpu_solve_chol (const gb_opaque_call *c) {
   return !finite ? GB_OK : gb_check_result(c, "solve: the solution", s.a.n, s.r, s.x);
 }
 
-size_t gb_cpu_inv_quad_scratch (const gb_device *dev, const gb_opaque *o) {
+size_t gb_cpu_inv_quad_scratch (const gb_pool *pool, const gb_opaque *o) {
   const size_t n = o->in_shape[0].dim[0], r = gb_columns(&o->in_shape[1]);
-  return gb_align64(n * r * gb_dtype_size(o->in_dtype[0])) + gb_cpu_solve_scratch(dev, o);
+  return gb_align64(n * r * gb_dtype_size(o->in_dtype[0])) + gb_cpu_solve_scratch(pool, o);
 }
 
 /* |L^-1 b|^2: never negative, and half the work of a solve. */

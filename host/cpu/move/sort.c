@@ -48,19 +48,19 @@ static size_t room_for_best (const gb_opaque *o) {
 }
 
 /* Any thread may take a task; a single task runs on the first thread. */
-static size_t items_bytes (gb_pool *pool, const lanes *l, size_t room) {
+static size_t items_bytes (const gb_pool *pool, const lanes *l, size_t room) {
   const size_t count = l->outer * l->inner, threads = count > 1 ? (size_t)gb_pool_threads(pool) : count;
   return threads * 2 * room * sizeof(item);
 }
 
-size_t gb_cpu_sort_scratch (const gb_device *dev, const gb_opaque *o) {
+size_t gb_cpu_sort_scratch (const gb_pool *pool, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return items_bytes(dev->pool, &l, room_to_sort(o));
+  return items_bytes(pool, &l, room_to_sort(o));
 }
 
-size_t gb_cpu_topk_scratch (const gb_device *dev, const gb_opaque *o) {
+size_t gb_cpu_topk_scratch (const gb_pool *pool, const gb_opaque *o) {
   const lanes l = lanes_of(&o->in_shape[0], o->attr.i[0]);
-  return items_bytes(dev->pool, &l, room_for_best(o));
+  return items_bytes(pool, &l, room_for_best(o));
 }
 
 static uint64_t key_of_f64 (double v, bool descending) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cpu/price/cost.h"
+#include "program/slices.h"
 
 #define BLOCK 256.0 /* side of a canonical block */
 
@@ -115,7 +116,16 @@ static double algebra (const gb_cpu_profile *r, int threads, const gb_opaque *o,
   }
 }
 
+/* Small ones side by side, each by one thread; large ones one after the other. */
+static double slices (const gb_cpu_profile *r, int threads, const gb_opaque *o) {
+  const gb_slices s = gb_slices_of(o);
+  const double count = fmax(1, (double)s.count);
+  if (!gb_slice_is_small(&s.one)) return count * gb_cost_opaque(r, threads, &s.one);
+  return count * gb_cost_opaque(r, 1, &s.one) / gb_cost_speed(r, threads, count);
+}
+
 double gb_cost_opaque (const gb_cpu_profile *r, int threads, const gb_opaque *o) {
+  if (gb_has_slices(o)) return slices(r, threads, o);
   const sizes z = sizes_of(o);
   const gb_type_profile *t = gb_cost_type(r, o->nin > 0 ? o->in_dtype[0] : o->out_dtype[0]);
   const double in = o->nin > 0 ? numel(&o->in_shape[0]) : 0, out = numel(&o->out_shape[0]);

@@ -18,6 +18,12 @@ static size_t extent (const gb_node *n, int axis) {
 
 /* -- rules */
 
+/* The identity, or a batch of it. */
+static bool is_identity (const gb_node *n) {
+  while (symmetric(n) && (n->op == GB_OP_EXPAND || n->op == GB_OP_UNSQUEEZE)) n = n->in[0];
+  return n->op == GB_OP_EYE;
+}
+
 /* Elementwise: every input symmetric or constant over the matrix; or the identity times a row or column. */
 static bool map_symmetric (const gb_node *n) {
   bool all = true, any = false, eye = false, line = false;
@@ -27,7 +33,7 @@ static bool map_symmetric (const gb_node *n) {
     const bool whole = symmetric(in) && extent(in, 1) == extent(n, 1);
     any |= whole;
     all &= whole || flat;
-    eye |= in->op == GB_OP_EYE && whole;
+    eye |= whole && is_identity(in);
     line |= extent(in, 1) == 1 || extent(in, 2) == 1;
   }
   return any && (all || (n->op == GB_OP_MUL && eye && line));

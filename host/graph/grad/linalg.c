@@ -16,7 +16,18 @@
   gb_node *g = out_bar[0];                                                                                   \
   (void)need, (void)g
 
-static size_t rows_of (const gb_node *a) { return gb_node_shape(a)->dim[0]; }
+static size_t order_of (const gb_node *a) { return gb_node_shape(a)->dim[gb_node_shape(a)->ndim - 1]; }
+
+/* The number of each matrix of a batch, against its entries. */
+static gb_node *per_matrix (gb_formula *e, gb_node *g) {
+  const int n = g ? gb_node_shape(g)->ndim : 0;
+  return n == 0 ? g : gb_ex_unsqueeze(e, gb_ex_unsqueeze(e, g, n), n + 1);
+}
+
+/* Input i was broadcast along batch axes: their sum. */
+static void put (gb_formula *e, const gb_node *y, gb_node *bar, gb_node **in_bar, int i) {
+  gb_bar_put(e, gb_ex_unbroadcast(e, bar, gb_node_shape(y->in[i])), in_bar, i);
+}
 
 static gb_node *column (gb_formula *e, gb_node *v) {
   return v && gb_node_shape(v)->ndim == 1 ? gb_ex_unsqueeze(e, v, 1) : v;
@@ -34,9 +45,11 @@ static gb_node *trisolve (gb_formula *e, gb_node *l, gb_node *b, bool upper, boo
 
 /* -- reading a factor L of M = L L' */
 
+/* Of right-hand sides with 'ndim' axes: rows are the last axis of vectors, else the one before it. */
 static bool same_along_rows (const gb_node *w, int ndim) {
   const gb_shape *s = w->op == GB_OP_EXPAND && w->nin == 1 ? gb_node_shape(w->in[0]) : gb_node_shape(w);
-  return s->ndim < ndim || s->dim[0] == 1;
+  const int back = ndim == 1 ? 1 : 2;
+  return s->ndim < back || s->dim[s->ndim - back] == 1;
 }
 
 gb_node *gb_column_weight (gb_node *g, const gb_node *b) {
@@ -55,12 +68,13 @@ static gb_node *matrix_bar (gb_formula *e, gb_node *y, gb_node *g, bool matrix, 
   gb_node *l = y->in[0], *x, *inverse;
   *b_bar = NULL;
   switch (y->op) {
-    case GB_OP_LOGDET: return gb_ex_mul(e, gb_ex_map1(e, GB_OP_CHOL_INVERSE, l), g);
+    case GB_OP_LOGDET: return gb_ex_mul(e, gb_ex_map1(e, GB_OP_CHOL_INVERSE, l), per_matrix(e, g));
     case GB_OP_CHOL_INVERSE:
       inverse = y;
       return gb_ex_neg(e, gb_ex_matmul(e, gb_ex_matmul(e, inverse, g), inverse));
     case GB_OP_INV_QUAD:
       x = solve_chol(e, l, y->in[1]);
+      g = per_matrix(e, g);
       if (rhs) *b_bar = gb_ex_mul(e, gb_ex_scale(e, x, 2), g);
       return matrix ? gb_ex_mul(e, outer(e, x, x), gb_ex_neg(e, g)) : NULL;
     default:
@@ -74,8 +88,8 @@ static gb_node *matrix_bar (gb_formula *e, gb_node *y, gb_node *g, bool matrix, 
 RULE(through_factor) {
   BEGIN;
   gb_node *b_bar, *m_bar = matrix_bar(&e, y, g, need[0], y->nin == 2 && need[1], &b_bar);
-  if (need[0]) gb_bar_put(&e, m_bar, in_bar, 0);
-  if (y->nin == 2 && need[1]) gb_bar_put(&e, b_bar, in_bar, 1);
+  if (need[0]) put(&e, y, m_bar, in_bar, 0);
+  if (y->nin == 2 && need[1]) put(&e, y, b_bar, in_bar, 1);
   return gb_bar_finish(&e, y->nin, in_bar);
 }
 
@@ -86,9 +100,9 @@ static gb_status to_factor (gb_node *y, gb_node *const *out_bar, const bool *nee
   gb_node *b_bar, *m_bar = matrix_bar(&e, y, g, need[0], y->nin == 2 && need[1], &b_bar);
   if (need[0]) {
     gb_node *l_bar = gb_ex_matmul(&e, gb_ex_add(&e, m_bar, gb_ex_swap(&e, m_bar)), y->in[0]);
-    gb_bar_put(&e, gb_ex_lower(&e, l_bar, l_bar), in_bar, 0);
+    put(&e, y, gb_ex_lower(&e, l_bar, l_bar), in_bar, 0);
   }
-  if (y->nin == 2 && need[1]) gb_bar_put(&e, b_bar, in_bar, 1);
+  if (y->nin == 2 && need[1]) put(&e, y, b_bar, in_bar, 1);
   return gb_bar_finish(&e, y->nin, in_bar);
 }
 
@@ -130,9 +144,9 @@ RULE(trisolve) {
     gb_node *bar = gb_ex_neg(&e, upper == transposed ? outer(&e, b_bar, y) : outer(&e, y, b_bar));
     bar = gb_ex_lower(&e, bar, bar);
     if (upper) bar = gb_ex_swap(&e, bar);
-    gb_bar_put(&e, bar, in_bar, 0);
+    put(&e, y, bar, in_bar, 0);
   }
-  if (need[1]) gb_bar_put(&e, b_bar, in_bar, 1);
+  if (need[1]) put(&e, y, b_bar, in_bar, 1);
   return gb_bar_finish(&e, 2, in_bar);
 }
 
@@ -151,17 +165,27 @@ RULE(qr) {
   return gb_formula_take(&e, gb_ex_swap(&e, trisolve(&e, r, gb_ex_swap(&e, sum), true, false)), in_bar);
 }
 
+/* Values (..., k) of the columns of matrices, and of their rows. */
+static gb_node *as_row (gb_formula *e, gb_node *v) {
+  return v ? gb_ex_unsqueeze(e, v, gb_node_shape(v)->ndim - 1) : NULL;
+}
+static gb_node *as_column (gb_formula *e, gb_node *v) {
+  return v ? gb_ex_unsqueeze(e, v, gb_node_shape(v)->ndim) : NULL;
+}
+
 /* 1 / (v_j - v_i) off the diagonal, 0 for equal values */
 static gb_node *gaps (gb_formula *e, gb_node *v) {
-  gb_node *gap = gb_ex_sub(e, gb_ex_unsqueeze(e, v, 0), gb_ex_unsqueeze(e, v, 1));
+  gb_node *gap = gb_ex_sub(e, as_row(e, v), as_column(e, v));
   gb_node *zero = gb_ex_like(e, 0, v), *equal = gb_ex_map2(e, GB_OP_EQ, gap, zero);
   return gb_ex_where(e, equal, zero,
                      gb_ex_map1(e, GB_OP_RECIP, gb_ex_where(e, equal, gb_ex_like(e, 1, v), gap)));
 }
 
 static gb_node *diagonal_of (gb_formula *e, gb_node *v) {
-  return v ? gb_ex_mul(e, gb_ex_eye(e, rows_of(v), rows_of(v), gb_node_dtype(v)), gb_ex_unsqueeze(e, v, 0))
-           : NULL;
+  if (!v) return NULL;
+  gb_node *eye = gb_ex_eye(e, order_of(v), order_of(v), gb_node_dtype(v));
+  for (int i = 1; i < gb_node_shape(v)->ndim; i++) eye = gb_ex_unsqueeze(e, eye, 0);
+  return gb_ex_mul(e, eye, as_row(e, v));
 }
 
 static gb_node *plus (gb_formula *e, gb_node *a, gb_node *b) {
@@ -196,8 +220,7 @@ static gb_node *turning (gb_formula *e, gb_node *q, gb_node *q_bar, gb_node *f) 
 RULE(svd) {
   BEGIN;
   gb_node *u = gb_ex_pick(&e, y, 0), *s = gb_ex_pick(&e, y, 1), *v = gb_ex_pick(&e, y, 2);
-  gb_node *row = gb_ex_unsqueeze(&e, s, 0), *col = gb_ex_unsqueeze(&e, s, 1),
-          *f = gaps(&e, gb_ex_square(&e, s));
+  gb_node *row = as_row(&e, s), *col = as_column(&e, s), *f = gaps(&e, gb_ex_square(&e, s));
   gb_node *inner = out_bar[1] ? diagonal_of(&e, out_bar[1]) : NULL, *outside = NULL;
   if (g) {
     inner = plus(&e, inner, gb_ex_mul(&e, turning(&e, u, g, f), row));
@@ -217,14 +240,14 @@ RULE(svd) {
 RULE(lusolve) {
   BEGIN;
   gb_node *b_bar = gb_ex_map2(&e, GB_OP_LU_SOLVE, gb_ex_swap(&e, y->in[0]), g);
-  if (need[0]) gb_bar_put(&e, gb_ex_neg(&e, outer(&e, b_bar, y)), in_bar, 0);
-  if (need[1]) gb_bar_put(&e, b_bar, in_bar, 1);
+  if (need[0]) put(&e, y, gb_ex_neg(&e, outer(&e, b_bar, y)), in_bar, 0);
+  if (need[1]) put(&e, y, b_bar, in_bar, 1);
   return gb_bar_finish(&e, 2, in_bar);
 }
 
 RULE(lulogdet) {
   BEGIN;
-  gb_node *a = y->in[0], *eye = gb_ex_eye(&e, rows_of(a), rows_of(a), gb_node_dtype(a));
-  return gb_formula_take(&e, gb_ex_mul(&e, gb_ex_map2(&e, GB_OP_LU_SOLVE, gb_ex_swap(&e, a), eye), g),
-                         in_bar);
+  gb_node *a = y->in[0], *eye = gb_ex_eye(&e, order_of(a), order_of(a), gb_node_dtype(a));
+  gb_node *inverse = gb_ex_map2(&e, GB_OP_LU_SOLVE, gb_ex_swap(&e, a), eye);
+  return gb_formula_take(&e, gb_ex_mul(&e, inverse, per_matrix(&e, g)), in_bar);
 }

@@ -6,37 +6,28 @@
 #include "graph/grad/sorted.h"
 #include "graph/grad/vmap_rules.h"
 
-typedef struct place {
-  gb_node *whole; /* the batched node, counted; NULL = does not vary over slices */
-  gb_node **each; /* several outputs and no batched form: one node a slice, counted */
-} place;
-
 typedef struct mapping {
   gb_graph *g;
   gb_error *err;
   size_t size;
   gb_sorted s;
-  place *at;
+  gb_node **at; /* the batched nodes, counted; NULL = does not vary over slices */
 } mapping;
 
 static void mapping_clear (mapping *m) {
-  for (size_t p = 0; m->at && p < m->s.count; p++) {
-    gb_node_unref(m->at[p].whole);
-    for (size_t i = 0; m->at[p].each && i < m->size; i++) gb_node_unref(m->at[p].each[i]);
-    free(m->at[p].each);
-  }
+  for (size_t p = 0; m->at && p < m->s.count; p++) gb_node_unref(m->at[p]);
   free(m->at);
   gb_sorted_clear(&m->s);
 }
 
-static place *place_of (const mapping *m, const gb_node *n) { return &m->at[gb_sorted_find(&m->s, n)]; }
+static gb_node *mapped_of (const mapping *m, const gb_node *n) { return m->at[gb_sorted_find(&m->s, n)]; }
 
 static gb_node *slice_of (gb_formula *e, gb_node *whole, size_t i) {
   return gb_ex_squeeze(e, gb_ex_slice(e, whole, 0, i, 1, 1), 0);
 }
 
 /* Slice by slice. 'in' as in gb_batch. */
-static gb_status loop (mapping *m, const gb_batch *b, place *to, gb_error *err) {
+static gb_status loop (mapping *m, const gb_batch *b, gb_node **to, gb_error *err) {
   gb_node **each = calloc(m->size + 1, sizeof *each), **in = malloc((size_t)b->n->nin * sizeof *in);
   gb_status st = each && in ? GB_OK : gb_fail(err, GB_ENOMEM, "no memory for %zu slices", m->size);
   if (st == GB_OK && m->size == 0)
@@ -51,52 +42,34 @@ static gb_status loop (mapping *m, const gb_batch *b, place *to, gb_error *err) 
     st = gb_formula_take(&e, one, &each[i]);
   }
   free(in);
-  if (st == GB_OK && b->n->nout == 1) {
+  if (st == GB_OK) {
     gb_formula e;
     gb_formula_init(&e, m->g, err);
-    st = gb_formula_take(&e, gb_ex_stack(&e, m->size, each), &to->whole);
-  } else if (st == GB_OK) {
-    to->each = each;
-    return GB_OK;
+    st = gb_formula_take(&e, gb_ex_stack(&e, m->size, each), to);
   }
   for (size_t i = 0; each && i < m->size; i++) gb_node_unref(each[i]);
   free(each);
   return st;
 }
 
-/* Output 'output' of a node that was done slice by slice. */
-static gb_status stack_output (mapping *m, const place *from, int output, gb_node **out) {
-  gb_formula e;
-  gb_formula_init(&e, m->g, m->err);
-  gb_node **each = malloc(m->size * sizeof *each);
-  if (!each) return gb_fail(m->err, GB_ENOMEM, "no memory for %zu slices", m->size);
-  for (size_t i = 0; i < m->size; i++) each[i] = gb_ex_pick(&e, from->each[i], output);
-  const gb_status st = gb_formula_take(&e, gb_ex_stack(&e, m->size, each), out);
-  free(each);
-  return st;
-}
-
-static gb_status map_inputs (mapping *m, gb_node *n, gb_node **in, bool *mapped, place *to) {
+static gb_status map_inputs (mapping *m, gb_node *n, gb_node **in, bool *mapped, gb_node **to) {
   bool any = false;
   for (int i = 0; i < n->nin; i++) {
-    place *from = place_of(m, n->in[i]);
-    if (from->each && !from->whole) GB_TRY(stack_output(m, from, 0, &from->whole));
-    mapped[i] = from->whole != NULL;
-    in[i] = mapped[i] ? from->whole : n->in[i];
+    gb_node *from = mapped_of(m, n->in[i]);
+    mapped[i] = from != NULL;
+    in[i] = mapped[i] ? from : n->in[i];
     any |= mapped[i];
   }
   if (!any) return GB_OK;
   const gb_batch b = {m->size, n, in, mapped};
   gb_formula e;
   gb_formula_init(&e, m->g, m->err);
-  GB_TRY(gb_formula_take(&e, gb_vmap_node(&e, &b), &to->whole));
-  return to->whole ? GB_OK : loop(m, &b, to, m->err);
+  GB_TRY(gb_formula_take(&e, gb_vmap_node(&e, &b), to));
+  return *to ? GB_OK : loop(m, &b, to, m->err);
 }
 
-static gb_status map_node (mapping *m, gb_node *n, place *to) {
+static gb_status map_node (mapping *m, gb_node *n, gb_node **to) {
   if (n->nin == 0) return GB_OK;
-  if (n->op == GB_OP_PICK && place_of(m, n->in[0])->each)
-    return stack_output(m, place_of(m, n->in[0]), (int)n->attr.i[0], &to->whole);
   gb_node *few[8], **in = n->nin <= 8 ? few : malloc((size_t)n->nin * sizeof *in);
   bool fewer[8], *mapped = n->nin <= 8 ? fewer : malloc((size_t)n->nin * sizeof *mapped);
   const gb_status st = in && mapped ? map_inputs(m, n, in, mapped, to)
@@ -113,11 +86,11 @@ static gb_status map_random (mapping *m, size_t n, gb_node *const *slices) {
     if (slices[i]->serial > youngest) youngest = slices[i]->serial;
   for (size_t p = 0; p < m->s.count; p++) {
     gb_node *r = m->s.node[p];
-    if (!gb_op_has(r->op, GB_TRAIT_RANDOM) || r->serial < youngest || m->at[p].whole) continue;
+    if (!gb_op_has(r->op, GB_TRAIT_RANDOM) || r->serial < youngest || m->at[p]) continue;
     gb_formula e;
     gb_formula_init(&e, m->g, m->err);
     const int before = gb_graph_build_on(m->g, r->device);
-    const gb_status st = gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p].whole);
+    const gb_status st = gb_formula_take(&e, gb_vmap_random(&e, r, m->size), &m->at[p]);
     gb_graph_build_on(m->g, before);
     if (st != GB_OK) return st;
   }
@@ -135,20 +108,19 @@ static gb_status bind (mapping *m, size_t n, gb_node *const *slices, gb_node *co
     if (s->dim[axis[i]] != m->size)
       return gb_fail(m->err, GB_ESHAPE, "vmap: expected %zu slices along axis %d: %s", m->size, axis[i] + 1,
                      gb_node_text(full[i], text));
-    if (p == m->s.count || m->at[p].whole) continue;
+    if (p == m->s.count || m->at[p]) continue;
     int axes[GB_MAXDIM] = {axis[i]};
     for (int k = 0; k < s->ndim - 1; k++) axes[k + 1] = k < axis[i] ? k : k + 1;
-    GB_TRY(gb_permute(full[i], axes, &m->at[p].whole, m->err));
+    GB_TRY(gb_permute(full[i], axes, &m->at[p], m->err));
   }
   return GB_OK;
 }
 
 static gb_status answer (mapping *m, gb_node *out, gb_node **mapped) {
-  place *p = place_of(m, out);
+  gb_node *whole = mapped_of(m, out);
   gb_formula e;
   gb_formula_init(&e, m->g, m->err);
-  if (p->each && !p->whole) GB_TRY(stack_output(m, p, 0, &p->whole));
-  return gb_formula_take(&e, p->whole ? p->whole : gb_ex_repeat(&e, out, m->size), mapped);
+  return gb_formula_take(&e, whole ? whole : gb_ex_repeat(&e, out, m->size), mapped);
 }
 
 gb_status gb_vmap (size_t n, gb_node *const *slices, gb_node *const *full, const int *axis, bool same_random,
@@ -165,7 +137,7 @@ gb_status gb_vmap (size_t n, gb_node *const *slices, gb_node *const *full, const
   const char *here = m.g->where;
   const int before = m.g->generators_on;
   for (size_t p = 0; st == GB_OK && p < m.s.count; p++) {
-    if (m.at[p].whole) continue;
+    if (m.at[p]) continue;
     m.g->where = m.s.node[p]->where;
     gb_graph_build_on(m.g, m.s.node[p]->device);
     st = map_node(&m, m.s.node[p], &m.at[p]);

@@ -105,17 +105,10 @@ static gb_node *rows_times (gb_formula *e, gb_node *a, gb_node *b) {
   return ab ? gb_ex_reshape(e, ab, &back) : NULL;
 }
 
-/* (B, k, m) as the columns (k, B m). */
-static gb_node *as_columns (gb_formula *e, gb_node *b) {
-  const gb_shape flat = gb_shape_of(2, (size_t[]){dim_of(b, 1), dim_of(b, 0) * dim_of(b, 2)});
-  b = gb_ex_permute(e, b, (int[]){1, 0, 2});
-  return b ? gb_ex_reshape(e, b, &flat) : NULL;
-}
-
-static gb_node *from_columns (gb_formula *e, gb_node *c, size_t size) {
-  if (!c) return NULL;
-  const gb_shape split = gb_shape_of(3, (size_t[]){dim_of(c, 0), size, dim_of(c, 1) / (size ? size : 1)});
-  return gb_ex_permute(e, gb_ex_reshape(e, c, &split), (int[]){1, 0, 2});
+/* Columns of all slices as the matrices of input 1's slices. */
+static gb_node *from_columns (gb_formula *e, gb_node *c, const gb_batch *b) {
+  const gb_shape lead = gb_shape_of(1, &b->size);
+  return gb_ex_from_columns(e, c, &lead, dim_of(b->in[1], 2));
 }
 
 static gb_node *vmap_matmul (gb_formula *e, const gb_batch *b) {
@@ -123,7 +116,7 @@ static gb_node *vmap_matmul (gb_formula *e, const gb_batch *b) {
   if (plain && b->mapped[0] && !b->mapped[1] && rank_of(b->in[1]) == 2)
     return rows_times(e, b->in[0], b->in[1]);
   if (plain && b->mapped[1] && !b->mapped[0] && rank_of(b->in[0]) == 2)
-    return from_columns(e, gb_ex_matmul(e, b->in[0], as_columns(e, b->in[1])), b->size);
+    return from_columns(e, gb_ex_matmul(e, b->in[0], gb_ex_as_columns(e, b->in[1])), b);
   gb_node *in[2] = {aligned(e, b, 0), aligned(e, b, 1)};
   return same_op(e, b, in, &b->n->attr);
 }
@@ -195,16 +188,30 @@ static gb_node *vmap_positions (gb_formula *e, const gb_batch *b) {
 }
 
 /* One matrix with one right-hand side per slice: columns of one solve. */
-static gb_node *vmap_columns (gb_formula *e, const gb_batch *b) {
-  if (b->mapped[0] || b->size == 0) return NULL;
+static gb_node *one_matrix (gb_formula *e, const gb_batch *b) {
   gb_node *rhs = b->in[1];
   const bool vectors = rank_of(rhs) == 2;
-  gb_node *in[2] = {b->in[0], vectors ? gb_ex_swap(e, rhs) : as_columns(e, rhs)};
+  gb_node *in[2] = {b->in[0], vectors ? gb_ex_swap(e, rhs) : gb_ex_as_columns(e, rhs)};
   const gb_op op = b->n->op == GB_OP_INV_QUAD ? GB_OP_SOLVE_CHOL : b->n->op;
   gb_node *x = gb_ex_op(e, op, 2, in, &b->n->attr, NULL, gb_node_dtype(b->n));
-  x = vectors ? gb_ex_swap(e, x) : from_columns(e, x, b->size);
+  x = vectors ? gb_ex_swap(e, x) : from_columns(e, x, b);
   if (b->n->op != GB_OP_INV_QUAD || !x) return x;
   return gb_ex_reduce(e, GB_OP_SUM, gb_ex_mul(e, rhs, x), ((1u << rank_of(rhs)) - 1) & ~1u, false);
+}
+
+/* One matrix per slice: the batch axis in front of those of both, vectors as columns. */
+static gb_node *vmap_columns (gb_formula *e, const gb_batch *b) {
+  const bool vectors = rank_of(b->n->in[1]) == 1;
+  if (!b->mapped[0] && rank_of(b->in[0]) == 2 && rank_of(b->n->in[1]) <= 2 && b->size > 0)
+    return one_matrix(e, b);
+  gb_node *in[2] = {b->in[0], vectors ? gb_ex_unsqueeze(e, b->in[1], rank_of(b->in[1])) : b->in[1]};
+  const int slices[2] = {rank_of(b->n->in[0]), vectors ? 2 : rank_of(b->n->in[1])};
+  const int rank = 1 + (slices[0] > slices[1] ? slices[0] : slices[1]);
+  for (int i = 0; i < 2; i++) /* two batches of unequal ranks would not broadcast */
+    while (in[i] && rank_of(in[i]) < rank && (b->mapped[i] || rank_of(in[i]) > 2))
+      in[i] = gb_ex_unsqueeze(e, in[i], b->mapped[i]);
+  gb_node *x = gb_ex_op(e, b->n->op, 2, in, &b->n->attr, NULL, gb_node_dtype(b->n));
+  return x && vectors && b->n->op != GB_OP_INV_QUAD ? gb_ex_squeeze(e, x, -1) : x;
 }
 
 /* A registered op that takes batches: every input whole. */

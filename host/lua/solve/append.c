@@ -124,14 +124,11 @@ static int factor_logdet (lua_State *L) {
 
 /* f:solve(b): (L L')^-1 b, lazy */
 static int factor_solve (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
+  lgb_enter(L);
   gb_node *l = checkfactor(L, 1), *b = lgb_checknode(L, 2);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(
-      L,
-      gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, (gb_node *[]){l, b}, NULL, NULL, GB_F64, &y->node, &err),
-      &err);
+  return lgb_result(L, gb_solve_factored(l, b, &y->node, &err), &err);
 }
 
 /* f:dense(): L (n, n) with zeros above its diagonal */

@@ -127,12 +127,12 @@ static int solvers_sdd (lua_State *L) {
 /* core.solve_chol(L, b) -> (L L')^-1 b, lazy; L a tensor or a growing factor; its gradient goes straight
 ** to the matrix that L is a factor of */
 static int solvers_solve_chol (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
-  gb_node *l = lgb_tofactor(L, 1), *in[] = {l != NULL ? l : lgb_checknode(L, 1), lgb_checknode(L, 2)};
+  lgb_enter(L);
+  gb_node *l = lgb_tofactor(L, 1), *b = lgb_checknode(L, 2);
+  if (l == NULL) l = lgb_checknode(L, 1);
   lgb_tensor *x = lgb_newtensor(L);
   gb_error err;
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_SOLVE_CHOL, 2, in, NULL, NULL, GB_F64, &x->node, &err),
-                    &err);
+  return lgb_result(L, gb_solve_factored(l, b, &x->node, &err), &err);
 }
 
 const luaL_Reg lgb_solvers_functions[] = {{"alternating_projections", solvers_alternating_projections},

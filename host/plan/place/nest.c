@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "plan/place/place.h"
 
 enum { MOST_NODES = 200 };
 
@@ -261,8 +262,8 @@ void gb_nest_free (gb_nest *n, int nsteps) {
 static bool is_staged (const finder *f, int b) {
   const gb_buf *buf = &f->low->buf[b];
   const gb_step *st = f->maker[b] < 0 ? NULL : &f->low->step[f->maker[b]];
-  return buf->staged && buf->cls == GB_BUF_TEMP && st != NULL && st->is_fold && st->nout == 1 &&
-         st->fold.nouts == 1;
+  return buf->staged && buf->bytes > 0 && buf->cls == GB_BUF_TEMP && st != NULL && st->is_fold &&
+         st->nout == 1 && st->fold.nouts == 1;
 }
 
 /* Every step that reads staged values, and is not inside others, becomes a root. A value that some reader
@@ -278,7 +279,7 @@ static bool find_roots (finder *f) {
   for (int s = 0; s < f->low->nsteps && !f->failed; s++) {
     const gb_step *st = &f->low->step[s];
     f->culprit = -1;
-    if (f->nest->inside[s] || count_staged(f, s) == 0) continue;
+    if (f->nest->inside[s] || count_staged(f, s) == 0 || gb_step_is_idle(f->low, st)) continue;
     if (st->is_fold && (f->nest->root[s] = make_node(f, s, NULL, -1)) >= 0) continue;
     for (int i = 0; f->culprit < 0; i++)
       if (f->staged[st->in[i]]) f->culprit = st->in[i];

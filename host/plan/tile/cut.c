@@ -219,12 +219,37 @@ static bool cut_gemm (const gb_opaque *o, int slot, int dim, size_t grain, gb_cu
   return true;
 }
 
-/* Right-hand sides: the columns of operand 1. */
+/* Matrices of a batch: axes of the results in front of what one matrix gives, and of the operands in front of their last two,
+** aligned at the right. */
+static bool along_batch (const gb_opaque *o, int slot, int dim, gb_cut *c) {
+  int lead = 0;
+  for (int i = 0; i < o->nin; i++)
+    if (o->in_shape[i].ndim - 2 > lead) lead = o->in_shape[i].ndim - 2;
+  const int back = o->in_shape[slot].ndim - 2 - dim; /* 1: the last one in front */
+  const size_t extent = o->in_shape[slot].dim[dim];
+  *c = mapped(1);
+  if (back < 1 || o->out_shape[0].dim[lead - back] != extent) return false;
+  for (int i = 0; i < o->nin; i++) {
+    const int own = o->in_shape[i].ndim - 2 - back;
+    if (own >= 0 && (i == slot || o->in_shape[i].dim[own] == extent)) c->in_dim[i] = own;
+  }
+  for (int k = 0; k < o->nout; k++) c->out_dim[k] = lead - back;
+  return true;
+}
+
+static bool cut_batch (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
+  (void)grain;
+  return along_batch(o, slot, dim, c);
+}
+
+/* Right-hand sides: the columns of operand 1; or the systems of a batch. */
 static bool cut_columns (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   (void)grain;
+  const int last = o->in_shape[1].ndim - 1;
+  if (slot != 1 || last < 1 || dim != last) return along_batch(o, slot, dim, c);
   *c = mapped(o->unit);
-  if (slot != 1 || dim != 1 || o->in_shape[1].ndim != 2) return false;
-  c->in_dim[1] = c->out_dim[0] = 1;
+  c->in_dim[1] = last;
+  c->out_dim[0] = o->out_shape[0].ndim - 1;
   return true;
 }
 
@@ -394,7 +419,17 @@ static void lie_in_whole (gb_opaque *o, int at, const gb_shape *s) {
   o->matrix[at] = o->row[at] * s->dim[s->ndim - 2];
 }
 
+/* Which matrices of the batch these are. */
+static void note_matrices (gb_opaque *o, const gb_cut *c, gb_window at) {
+  const int dim = c->in_dim[0];
+  if (!gb_op_has(o->op, GB_TRAIT_DENSE) || o->op == GB_OP_GEMM || dim < 0 || dim >= o->in_shape[0].ndim - 2)
+    return;
+  o->from[dim] = at.lo;
+  o->whole[dim] = at.extent;
+}
+
 void gb_window_of_opaque (gb_opaque *o, const gb_cut *c, gb_window at, const bool *compact) {
+  note_matrices(o, c, at);
   for (int i = 0; i < o->nin && i < GB_CUT_SLOTS; i++) {
     if (c->in_dim[i] < 0) continue;
     if (compact != NULL && !compact[i] && gb_takes_strides(o, i, c->in_dim[i]))

@@ -14,7 +14,8 @@ static bool takes_packed (const gb_step *st, int b) {
   if (st->is_fold || st->in[0] != b) return false;
   for (int i = 1; i < st->nin; i++)
     if (st->in[i] == b) return false;
-  return gb_op_reads_lower(st->opaque.op, &st->opaque.attr, GB_TRAIT_PACK);
+  return st->opaque.in_shape[0].ndim == 2 &&
+         gb_op_reads_lower(st->opaque.op, &st->opaque.attr, GB_TRAIT_PACK);
 }
 
 static bool reads (const gb_step *st, int b) {
@@ -62,6 +63,7 @@ gb_status gb_find_triangles (const gb_lowered *low, gb_packed_factor **out, int 
   for (int s = 0; s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
     if (st->is_fold || st->opaque.op != GB_OP_CHOLESKY || !gb_packs_blocks(st->opaque.unit)) continue;
+    if (st->opaque.in_shape[0].ndim != 2) continue;
     gb_packed_factor t = {.side = st->opaque.unit, .factor = s, .matrix = st->in[0], .result = st->out[0]};
     t.store = maker_of(low, t.matrix);
     if (t.store >= 0 && readers_agree(low, &t) && stores_alone(low, &t)) all[(*count)++] = t;

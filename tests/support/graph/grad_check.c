@@ -55,7 +55,9 @@ gb_node *op_of (gb_op op, int nin, gb_node *const *in, gb_attr attr) {
 }
 
 gb_node *pick_ (gb_node *n, int output) { return BUILD(gb_pick, n, output); }
-gb_node *spd (gb_node *x) { return add(mm(x, tr(x)), eye(gb_node_shape(x)->dim[0])); }
+gb_node *spd (gb_node *x) {
+  return add(mm(x, tr(x)), eye(gb_node_shape(x)->dim[gb_node_shape(x)->ndim - 2]));
+}
 void take_gradient (gb_node *y, gb_node *cotangent, size_t n, gb_node *const *xs, gb_node **bar) {
   const gb_status st = gb_grad(y, cotangent, n, xs, true, bar, &fx.err);
   if (st != GB_OK) fail_msg("grad: %s", fx.err.text);

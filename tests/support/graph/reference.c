@@ -324,27 +324,41 @@ static gb_status eval_cast (const site *s) {
 
 /* -- linear algebra */
 
-static gb_status eval_linalg (const site *s) {
+/* One slice: x are its inputs, y its results. */
+typedef struct slice {
+  size_t rows, cols, r; /* of the matrix; right-hand sides */
+  const double *x[2];
+  double *y[GB_MAX_OUTPUTS];
+} slice;
+
+static gb_status eval_slice (const site *s, const slice *l) {
   const gb_node *n = s->n;
-  const gb_shape *o = gb_node_shape(n), *rhs = n->nin == 2 ? shape_in(s, 1) : NULL;
-  const size_t rows = shape_in(s, 0)->dim[0], cols = shape_in(s, 0)->dim[1],
-               r = rhs && rhs->ndim == 2 ? rhs->dim[1] : 1;
-  const double *a = s->in[0];
+  const size_t rows = l->rows, cols = l->cols, r = l->r;
+  const double *a = l->x[0];
   double det = 0, *b = malloc((rows * (r > rows ? r : rows) + 1) * sizeof *b);
   bool regular = true;
-  if (rhs) memcpy(b, s->in[1], numel(rhs) * sizeof *b);
+  if (n->nin == 2) memcpy(b, l->x[1], rows * r * sizeof *b);
   gb_status st = GB_OK;
+  size_t results = 1; /* numbers in b */
   switch (n->op) {
     case GB_OP_CHOLESKY: {
-      const size_t minor = reference_cholesky(a, n->attr.f[0], rows, s->out[0]);
+      const size_t minor = reference_cholesky(a, n->attr.f[0], rows, l->y[0]);
       if (minor) st = gb_fail(s->err, GB_ENOTPD, "the leading minor of order %zu is not positive", minor);
+      results = 0;
       break;
     }
-    case GB_OP_TRISOLVE: reference_trisolve(a, rows, n->attr.i[0], n->attr.i[1], r, b); break;
-    case GB_OP_SOLVE_CHOL: reference_solve_chol(a, rows, r, b); break;
+    case GB_OP_TRISOLVE:
+      reference_trisolve(a, rows, n->attr.i[0], n->attr.i[1], r, b);
+      results = rows * r;
+      break;
+    case GB_OP_SOLVE_CHOL:
+      reference_solve_chol(a, rows, r, b);
+      results = rows * r;
+      break;
     case GB_OP_CHOL_INVERSE:
       for (size_t i = 0; i < rows * rows; i++) b[i] = i % (rows + 1) == 0;
       reference_solve_chol(a, rows, rows, b);
+      results = rows * rows;
       break;
     case GB_OP_LOGDET:
       for (size_t i = 0; i < rows; i++) det += 2 * log(a[i * rows + i]);
@@ -352,22 +366,58 @@ static gb_status eval_linalg (const site *s) {
       break;
     case GB_OP_INV_QUAD:
       reference_solve_chol(a, rows, r, b);
-      for (size_t i = 0; i < rows * r; i++) det += b[i] * s->in[1][i];
+      for (size_t i = 0; i < rows * r; i++) det += b[i] * l->x[1][i];
       b[0] = det;
       break;
-    case GB_OP_LU_SOLVE: regular = reference_lu_solve(a, rows, r, b, &det); break;
+    case GB_OP_LU_SOLVE:
+      regular = reference_lu_solve(a, rows, r, b, &det);
+      results = rows * r;
+      break;
     case GB_OP_LU_LOGDET:
       regular = reference_lu_solve(a, rows, 0, b, &det);
       b[0] = det;
       break;
-    case GB_OP_QR: reference_qr(a, rows, cols, s->out[0], s->out[1]); break;
-    case GB_OP_EIGH: reference_eigh(a, rows, s->out[0], s->out[1]); break;
-    default: reference_svd(a, rows, cols, s->out[0], s->out[1], s->out[2]); break;
+    case GB_OP_QR: reference_qr(a, rows, cols, l->y[0], l->y[1]); break;
+    case GB_OP_EIGH: reference_eigh(a, rows, l->y[0], l->y[1]); break;
+    default: reference_svd(a, rows, cols, l->y[0], l->y[1], l->y[2]); break;
   }
   if (!regular) st = gb_fail(s->err, GB_ENAN, "the matrix is singular");
-  if (n->op != GB_OP_CHOLESKY && gb_ops[n->op].outputs == 1) memcpy(s->out[0], b, numel(o) * sizeof *b);
+  if (gb_ops[n->op].outputs == 1) memcpy(l->y[0], b, results * sizeof *b);
   free(b);
   return st;
+}
+
+static size_t numbers_of_matrix (const gb_shape *s) {
+  return s->ndim == 1 ? s->dim[0] : s->dim[s->ndim - 1] * s->dim[s->ndim - 2];
+}
+
+/* Which matrix of 's' belongs to index k of the leading axes 'lead': axis by axis from the right, extent 1 stays. */
+static size_t broadcast_to (const gb_shape *lead, const gb_shape *s, size_t k) {
+  size_t index[GB_MAXDIM] = {0}, at = 0;
+  for (int a = lead->ndim - 1; a >= 0; a--) {
+    index[a] = k % lead->dim[a];
+    k /= lead->dim[a];
+  }
+  const int own = s->ndim > 2 ? s->ndim - 2 : 0;
+  for (int a = 0; a < own; a++) at = at * s->dim[a] + (s->dim[a] == 1 ? 0 : index[lead->ndim - own + a]);
+  return at;
+}
+
+static gb_status eval_linalg (const site *s) {
+  const gb_node *n = s->n;
+  const gb_shape *a = shape_in(s, 0), *rhs = n->nin == 2 ? shape_in(s, 1) : a;
+  const int own = a->ndim > rhs->ndim ? a->ndim : rhs->ndim, axes = own > 2 ? own - 2 : 0;
+  const gb_shape lead = gb_shape_of(axes, n->out[0].shape.dim);
+  for (size_t k = 0; k < numel(&lead); k++) {
+    slice l = {.rows = a->dim[a->ndim - 2],
+               .cols = a->dim[a->ndim - 1],
+               .r = n->nin < 2 || rhs->ndim == 1 ? 1 : rhs->dim[rhs->ndim - 1]};
+    for (int i = 0; i < n->nin; i++)
+      l.x[i] = s->in[i] + broadcast_to(&lead, shape_in(s, i), k) * numbers_of_matrix(shape_in(s, i));
+    for (int o = 0; o < n->nout; o++) l.y[o] = s->out[o] + k * (numel(&n->out[o].shape) / numel(&lead));
+    GB_TRY(eval_slice(s, &l));
+  }
+  return GB_OK;
 }
 
 /* -- the walk */

@@ -326,29 +326,84 @@ static gb_node *rhs (int v) {
 static gb_node *both (gb_op op, gb_node *a, gb_node *b, gb_attr attr) {
   return attr_node(op, 2, ((gb_node *[]){a, b}), attr);
 }
-static gb_node *b_CHOLESKY (int v) { return v < 5 ? chol(v) : BUILD(gb_cholesky, spd(0), 0.5); }
+/* Batches: of few matrices, of many small ones, small enough for differences, and of none; axes of 1 broadcast against right-hand sides. */
+static gb_node *in_axes (int ndim, const size_t *dim) { return input_of(ndim, dim, -1, 1); }
+static const size_t batches[][4] = {{3, 4, 4, 5}, {40, 1, 3, 4}, {2, 1, 2, 2}, {0, 1, 3, 3}};
+enum { BATCHES = 4 };
+static gb_node *batch_of (int v) { return in_axes(4, batches[v]); }
+static gb_node *many_spd (int v) {
+  gb_node *b = batch_of(v), *gram = mm(b, BUILD(gb_transpose, b));
+  return add(gram, mul(BUILD(gb_eye, fx.g, batches[v][2], gb_node_dtype(b)), num(2)));
+}
+static gb_node *many_chol (int v) { return BUILD(gb_cholesky, many_spd(v), 0); }
+static gb_node *many_general (int v) {
+  const size_t *d = batches[v], n = d[2];
+  return add(in_axes(4, (size_t[]){d[0], d[1], n, n}), mul(BUILD(gb_eye, fx.g, n, inputs.dtype), num(4)));
+}
+/* Fewer axes, more, and axes of 1. */
+static gb_node *many_rhs (int v) {
+  const size_t *d = batches[v], n = d[2];
+  return v == 0   ? in_axes(2, (size_t[]){n, 2})
+         : v == 1 ? in_axes(4, (size_t[]){1, 2, n, 1})
+                  : in_axes(3, (size_t[]){d[1], n, 3});
+}
+static gb_node *tall_batch (int v) {
+  gb_node *b = batch_of(v);
+  return batches[v][2] < batches[v][3] ? BUILD(gb_transpose, b) : b;
+}
+
+static gb_node *b_CHOLESKY (int v) {
+  if (v >= 6) return many_chol(v - 6);
+  return v < 5 ? chol(v) : BUILD(gb_cholesky, spd(0), 0.5);
+}
 static gb_node *b_TRISOLVE (int v) {
+  if (v >= 8 + BATCHES)
+    return both(GB_OP_TRISOLVE, BUILD(gb_transpose, many_chol(v - 8 - BATCHES)), many_rhs(v - 8 - BATCHES),
+                (gb_attr){.i = {1}});
+  if (v >= 8) return both(GB_OP_TRISOLVE, many_chol(v - 8), many_rhs(v - 8), (gb_attr){0});
   gb_node *l = chol(v % 5);
   return both(GB_OP_TRISOLVE, v == 6 || v == 7 ? tr(l) : l, rhs(v % 5),
               (gb_attr){.i = {v == 6 || v == 7, v == 5 || v == 7}});
 }
-static gb_node *b_CHOL_INVERSE (int v) { return map1(GB_OP_CHOL_INVERSE, chol(v)); }
-static gb_node *b_LOGDET (int v) { return map1(GB_OP_LOGDET, chol(v)); }
-static gb_node *b_INV_QUAD (int v) { return both(GB_OP_INV_QUAD, chol(v), rhs(v), (gb_attr){0}); }
-static gb_node *b_SOLVE_CHOL (int v) { return both(GB_OP_SOLVE_CHOL, chol(v), rhs(v), (gb_attr){0}); }
-static gb_node *b_LU_SOLVE (int v) { return both(GB_OP_LU_SOLVE, any_square(v), rhs(v), (gb_attr){0}); }
-static gb_node *b_LU_LOGDET (int v) { return map1(GB_OP_LU_LOGDET, any_square(v)); }
+static gb_node *b_CHOL_INVERSE (int v) {
+  return map1(GB_OP_CHOL_INVERSE, v < 5 ? chol(v) : many_chol(v - 5));
+}
+static gb_node *b_LOGDET (int v) { return map1(GB_OP_LOGDET, v < 5 ? chol(v) : many_chol(v - 5)); }
+static gb_node *b_INV_QUAD (int v) {
+  if (v == 5 + BATCHES)
+    return both(GB_OP_INV_QUAD, chol(0), in_axes(4, (size_t[]){2, 1, 3, 2}), (gb_attr){0});
+  return both(GB_OP_INV_QUAD, v < 5 ? chol(v) : many_chol(v - 5), v < 5 ? rhs(v) : many_rhs(v - 5),
+              (gb_attr){0});
+}
+static gb_node *b_SOLVE_CHOL (int v) {
+  if (v == 5 + BATCHES)
+    return both(GB_OP_SOLVE_CHOL, chol(0), in_axes(4, (size_t[]){2, 1, 3, 2}), (gb_attr){0});
+  return both(GB_OP_SOLVE_CHOL, v < 5 ? chol(v) : many_chol(v - 5), v < 5 ? rhs(v) : many_rhs(v - 5),
+              (gb_attr){0});
+}
+static gb_node *b_LU_SOLVE (int v) {
+  return both(GB_OP_LU_SOLVE, v < 5 ? any_square(v) : many_general(v - 5), v < 5 ? rhs(v) : many_rhs(v - 5),
+              (gb_attr){0});
+}
+static gb_node *b_LU_LOGDET (int v) {
+  return map1(GB_OP_LU_LOGDET, v < 5 ? any_square(v) : many_general(v - 5));
+}
 static gb_node *b_QR (int v) {
+  if (v >= 4) return BUILD(gb_pick, map1(GB_OP_QR, tall_batch(v - 4)), v % 2);
   return BUILD(gb_pick, map1(GB_OP_QR, v < 2 ? in2(4, 3, -1, 1) : in2(130, 33, -1, 1)), v % 2);
 }
 static gb_node *b_EIGH (int v) {
-  gb_node *a = v < 2 ? spd(0) : spd_of(in2(40, 40, -1, 1)), *e = map1(GB_OP_EIGH, a),
-          *w = BUILD(gb_pick, e, 1);
+  gb_node *a = v >= 4  ? many_spd(v - 4)
+               : v < 2 ? spd(0)
+                       : spd_of(in2(40, 40, -1, 1)),
+          *e = map1(GB_OP_EIGH, a), *w = BUILD(gb_pick, e, 1);
   return v % 2 == 0 ? BUILD(gb_pick, e, 0) : map1(GB_OP_SQUARE, w); /* squares do not depend on the signs */
 }
 static gb_node *b_SVD (int v) {
-  gb_node *a = v < 3 ? in2(4, 3, -1, 1) : in2(33, 50, -1, 1), *s = map1(GB_OP_SVD, a),
-          *w = BUILD(gb_pick, s, v % 3);
+  gb_node *a = v >= 6  ? batch_of(v - 6)
+               : v < 3 ? in2(4, 3, -1, 1)
+                       : in2(33, 50, -1, 1),
+          *s = map1(GB_OP_SVD, a), *w = BUILD(gb_pick, s, v % 3);
   return v % 3 == 1 ? w : map1(GB_OP_SQUARE, w);
 }
 
@@ -428,17 +483,17 @@ const row rows[] = {
     {"INDEX", b_INDEX, 3, GRAD | CHECKED, 0},
     {"PUT", b_PUT, 1, GRAD | CHECKED, 0},
     {"INDEX_ADD", b_INDEX_ADD, 2, GRAD | CHECKED, 0},
-    {"CHOLESKY", b_CHOLESKY, 6, GRAD | CHECKED, 20},
-    {"TRISOLVE", b_TRISOLVE, 8, GRAD | CHECKED, 20},
-    {"CHOL_INVERSE", b_CHOL_INVERSE, 5, GRAD | CHECKED, 20},
-    {"LOGDET", b_LOGDET, 5, GRAD | CHECKED, 20},
-    {"INV_QUAD", b_INV_QUAD, 5, GRAD | CHECKED, 50},
-    {"SOLVE_CHOL", b_SOLVE_CHOL, 5, GRAD | CHECKED, 50},
-    {"LU_SOLVE", b_LU_SOLVE, 5, GRAD | CHECKED, 50},
-    {"LU_LOGDET", b_LU_LOGDET, 5, GRAD | CHECKED, 20},
-    {"QR", b_QR, 4, GRAD | CHECKED, 50},
-    {"EIGH", b_EIGH, 4, GRAD | CHECKED, 100},
-    {"SVD", b_SVD, 6, GRAD | CHECKED, 100},
+    {"CHOLESKY", b_CHOLESKY, 10, GRAD | CHECKED, 20},
+    {"TRISOLVE", b_TRISOLVE, 16, GRAD | CHECKED, 20},
+    {"CHOL_INVERSE", b_CHOL_INVERSE, 9, GRAD | CHECKED, 20},
+    {"LOGDET", b_LOGDET, 9, GRAD | CHECKED, 20},
+    {"INV_QUAD", b_INV_QUAD, 10, GRAD | CHECKED, 50},
+    {"SOLVE_CHOL", b_SOLVE_CHOL, 10, GRAD | CHECKED, 50},
+    {"LU_SOLVE", b_LU_SOLVE, 9, GRAD | CHECKED, 50},
+    {"LU_LOGDET", b_LU_LOGDET, 9, GRAD | CHECKED, 20},
+    {"QR", b_QR, 8, GRAD | CHECKED, 50},
+    {"EIGH", b_EIGH, 8, GRAD | CHECKED, 100},
+    {"SVD", b_SVD, 10, GRAD | CHECKED, 100},
     {"CALL", b_CALL, 2, GRAD, 0},
     {"PICK", b_PICK, 4, GRAD | CHECKED, 0},
 };

@@ -46,25 +46,42 @@ static size_t an_order (void) {
   return most[choice(8)];
 }
 
+/* A matrix, or a batch of few. */
+static gb_node *points (void) {
+  if (choice(3) != 2) return matrix(1, an_order());
+  const size_t dims[3] = {choice(8) == 7 ? 0 : 1 + choice(9), 1 + choice(an_order()), 1 + choice(5)};
+  return leaf_like(made.dtype, 3, dims, 0);
+}
+
+static size_t rows_of (const gb_node *x) { return dim(x, rank(x) - 2); }
+
 /* X X' / d + 2 I, or a covariance with noise. */
 static gb_node *positive (void) {
-  gb_node *x = matrix(1, an_order());
-  gb_node *a = choice(3) == 2 ? covariance(x, x) : scaled(mm(x, tr(x)), 1 / (double)dim(x, 1));
-  return add(a, scaled(square_eye(dim(x, 0)), 2));
+  gb_node *x = points();
+  gb_node *a = choice(3) == 2 && rank(x) == 2 ? covariance(x, x)
+                                              : scaled(mm(x, tr(x)), 1 / (double)dim(x, rank(x) - 1));
+  return add(a, scaled(square_eye(rows_of(x)), 2));
 }
 
 gb_node *dominant (void) {
-  gb_node *x = matrix(1, an_order());
-  const size_t n = dim(x, 0);
-  gb_node *a = choice(2) ? matrix_leaf(n, n) : mm(x, matrix_leaf(dim(x, 1), n));
+  gb_node *x = points();
+  const size_t n = rows_of(x);
+  gb_node *a = choice(2) && rank(x) == 2 ? matrix_leaf(n, n) : mm(x, matrix_leaf(dim(x, rank(x) - 1), n));
   return add(scaled(map1(GB_OP_TANH, a), 1 / (double)n), scaled(square_eye(n), 2));
 }
 
 gb_node *side_of (const gb_node *a) {
-  return choice(2) ? matrix_with(0, dim(a, 0), 17) : float_of(1, dim(a, 0), dim(a, 0));
+  const size_t n = rows_of(a);
+  if (rank(a) == 2) return choice(2) ? matrix_with(0, n, 17) : float_of(1, n, n);
+  const size_t dims[3] = {choice(2) ? dim(a, 0) : 1, n, 1 + choice(5)};
+  return choice(3) == 2 ? unsq(matrix_with(0, n, 17), 0) : leaf_like(made.dtype, 3, dims, 0);
 }
 
 static gb_node *tall (void) {
+  if (choice(4) == 3) {
+    const size_t m = 1 + choice(9), dims[3] = {choice(8) == 7 ? 0 : 1 + choice(9), m + choice(9), m};
+    return leaf_like(made.dtype, 3, dims, 0);
+  }
   gb_node *x = choice(2) ? matrix(1, an_order())
                          : matrix_leaf(1 + least(some_extent(), 64), 1 + least(some_extent(), 16));
   return dim(x, 0) < dim(x, 1) ? tr(x) : x;
