@@ -250,7 +250,9 @@ static void choose_blocks (gb_emission *e) {
   enum { REGISTERS = 16384 / 32 };
   const int words = chain_words(e) + once_words(e) + (held_words(e) + temporaries(e)) * e->batch +
                     (e->whole ? e->row : 0);
-  const int flags = e->reach == GB_CUDA_ALL ? 8 : 0;
+  /* Of flags; and the row after the one that is used, which ptxas reads early where rows are long. */
+  const int early = e->whole && e->unroll > 1 && e->row > 16 ? e->row : 0;
+  const int flags = e->reach == GB_CUDA_ALL ? 8 + early : 0;
   int beside = (e->passing == GB_CUDA_LANE ? 44 : 36) + (e->size == 8 ? 12 : 0);
   for (int k = 0; k < e->f->noperands; k++) /* addresses of what is read from memory */
     if (e->stream[k].full && !e->stream[k].kept) beside += 6 + 2 * e->batch;
