@@ -160,6 +160,21 @@ typedef struct gb_isa_kernels {
   ** gb_rand_normal and gb_rand_uniform on every ISA. */
   void (*draw)(int normal, double most, const uint64_t seed[2], uint64_t first, uint64_t step, size_t lanes,
                void *dst);
+
+  /* Clustering (cluster.inc). A tile has cluster_lanes points, feature by feature: dst[t * cluster_lanes + i] =
+  ** src[i * step + t] - shift[t]. */
+  size_t cluster_lanes;
+  void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst);
+  /* c (k, d) and their squared lengths, rounded to T, as 'nearest' reads them: k (d + 1) elements. */
+  void (*group_centres)(size_t k, size_t d, const double *c, const double *square, void *to);
+  /* label[i] = the first j with the least |c_j|^2 - 2 c_j . x_i: for each j one chain of multiply-adds, features ascending, that
+  ** begins with |c_j|^2. 0 where all are NaN. k < 2^24. */
+  void (*nearest)(size_t k, size_t d, const void *tile, const void *groups, int32_t *label);
+  /* out[i] = |x_i - c|^2: fma(x - c, x - c, sum), features ascending. */
+  void (*apart)(size_t d, const void *tile, const void *c, void *out);
+  /* to[t] += q, from[t] -= q, q the whole number nearest to (x[t] - shift[t]) * scale, |q| < 2^62: the difference in T, its
+  ** product in f64. The same bits on every ISA. NULL: neither is touched. */
+  void (*add_point)(size_t d, const void *x, const void *shift, double scale, int64_t *to, int64_t *from);
 } gb_isa_kernels;
 
 typedef struct gb_isa {

@@ -101,6 +101,19 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
+GB_INLINE vd_words vd_load_words (const int64_t *p) {
+  return (vd_words)_mm256_loadu_si256((const __m256i *)p);
+}
+GB_INLINE void vd_store_words (int64_t *p, vd_words a) { _mm256_storeu_si256((__m256i *)p, (__m256i)a); }
+/* In two halves: adding 1.5 * 2^52 leaves a whole number in the low bits. */
+GB_INLINE vd_words vd_whole (vd a) {
+  const vd magic = vd_set1(0x1.8p52), high = vd_add(vd_mul(a, vd_set1(0x1p-32)), magic);
+  const vd low = vd_add(vd_fnma(vd_sub(high, magic), vd_set1(0x1p32), a), magic);
+  const vd_words zero = (vd_words)_mm256_castpd_si256(magic);
+  return (((vd_words)_mm256_castpd_si256(high) - zero) << 32) + ((vd_words)_mm256_castpd_si256(low) - zero);
+}
+
 #define vf_sleef1(fn, u, x) Sleef_##fn##f8_##u##avx2(x)
 #define vd_sleef1(fn, u, x) Sleef_##fn##d4_##u##avx2(x)
 #define vf_sleef2(fn, u, x, y) Sleef_##fn##f8_##u##avx2(x, y)

@@ -115,6 +115,11 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
+GB_INLINE vd_words vd_load_words (const int64_t *p) { return (vd_words)_mm512_loadu_si512(p); }
+GB_INLINE void vd_store_words (int64_t *p, vd_words a) { _mm512_storeu_si512(p, (__m512i)a); }
+GB_INLINE vd_words vd_whole (vd a) { return (vd_words)_mm512_cvtpd_epi64(a); }
+
 #define vf_sleef1(fn, u, x) Sleef_##fn##f16_##u##avx512f(x)
 #define vd_sleef1(fn, u, x) Sleef_##fn##d8_##u##avx512f(x)
 #define vf_sleef2(fn, u, x, y) Sleef_##fn##f16_##u##avx512f(x, y)

@@ -93,6 +93,15 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
 GB_INLINE vd vf_wide (const float *p) { return (vd){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
+GB_INLINE vd_words vd_load_words (const int64_t *p) {
+  vd_words a;
+  memcpy(&a, p, sizeof a);
+  return a;
+}
+GB_INLINE void vd_store_words (int64_t *p, vd_words a) { memcpy(p, &a, sizeof a); }
+GB_INLINE vd_words vd_whole (vd a) { return GB_EACH(vd_words, (uint64_t)llrint(a[l_])); }
+
 static vf vf_each1 (float (*fn)(float), vf x) { return GB_EACH(vf, fn(x[l_])); }
 static vd vd_each1 (double (*fn)(double), vd x) { return GB_EACH(vd, fn(x[l_])); }
 static vf vf_each2 (float (*fn)(float, float), vf x, vf y) { return GB_EACH(vf, fn(x[l_], y[l_])); }

@@ -1,0 +1,158 @@
+/* test_isa_cluster.c - the kernels of clustering of every kernel table: the chains of pairs bit by bit, ties, sums of quanta
+** against 128-bit integers. */
+#include "support/cpu/isa_harness.h"
+
+static const size_t counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 31, 40};
+static const size_t widths[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 33};
+#define EACH(i, list) for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++)
+
+static double rounded (const table *t, double v) { return t->single ? (double)(float)v : v; }
+
+/* Points (lanes, d) with 'gap' elements between rows, whole or not, and their tile less 'shift'. */
+typedef struct points {
+  size_t lanes, d;
+  ptrdiff_t step;
+  void *x, *shift, *tile;
+} points;
+
+static points make_points (const table *t, size_t d, size_t gap, bool whole) {
+  points p = {.lanes = t->k->cluster_lanes, .d = d, .step = (ptrdiff_t)(d + gap)};
+  p.x = random_values(t, p.lanes * (size_t)p.step + d, -3, 3);
+  p.shift = random_values(t, d, -1, 1);
+  p.tile = room(t, p.lanes * d);
+  for (size_t i = 0; whole && i < p.lanes * (size_t)p.step; i++) put(t, p.x, i, rint(get(t, p.x, i)));
+  for (size_t i = 0; whole && i < d; i++) put(t, p.shift, i, 0);
+  t->k->cluster_tile(d, p.x, p.step, p.shift, p.tile);
+  return p;
+}
+
+static void free_points (points *p) {
+  free(p->x);
+  free(p->shift);
+  free(p->tile);
+}
+
+static double element (const table *t, const points *p, size_t i, size_t k) {
+  return minus(t, get(t, p->x, i * (size_t)p->step + k), get(t, p->shift, k));
+}
+
+static void tiles_hold_the_points_less_the_shift_in (const table *t) {
+  EACH(w, widths)
+  for (size_t gap = 0; gap < 8; gap += 7) {
+    points p = make_points(t, widths[w], gap, false);
+    for (size_t i = 0; i < p.lanes; i++)
+      for (size_t k = 0; k < p.d; k++) assert_true(get(t, p.tile, k * p.lanes + i) == element(t, &p, i, k));
+    free_points(&p);
+  }
+}
+EACH_TABLE(tiles_hold_the_points_less_the_shift)
+
+static int32_t nearest (const table *t, const points *p, size_t i, size_t k, const double *c,
+                        const double *square) {
+  double best = INFINITY;
+  int32_t at = 0;
+  for (size_t j = 0; j < k; j++) {
+    double sum = rounded(t, square[j]);
+    for (size_t n = 0; n < p->d; n++)
+      sum = muladd(t, element(t, p, i, n), rounded(t, -2 * c[j * p->d + n]), sum);
+    if (sum < best) best = sum, at = (int32_t)j;
+  }
+  return at;
+}
+
+static void check_nearest (const table *t, size_t k, size_t d, bool whole) {
+  points p = make_points(t, d, 0, whole);
+  double *c = malloc(k * d * sizeof *c), *square = calloc(k, sizeof *square);
+  void *groups = room(t, k * (d + 1));
+  int32_t label[64];
+  for (size_t j = 0; j < k; j++)
+    for (size_t n = 0; n < d; n++) {
+      c[j * d + n] = whole ? rint(uniform(-3, 3)) : uniform(-3, 3); /* whole: many are equally near */
+      square[j] += c[j * d + n] * c[j * d + n];
+    }
+  t->k->group_centres(k, d, c, square, groups);
+  t->k->nearest(k, d, p.tile, groups, label);
+  for (size_t i = 0; i < p.lanes; i++) assert_int_equal(label[i], nearest(t, &p, i, k, c, square));
+  free(c);
+  free(square);
+  free(groups);
+  free_points(&p);
+}
+
+static void the_nearest_centre_is_that_of_one_chain_a_pair_in (const table *t) {
+  assert_true(t->k->cluster_lanes <= 64);
+  EACH(i, counts) EACH(w, widths) {
+    check_nearest(t, counts[i], widths[w], false);
+    check_nearest(t, counts[i], widths[w], true);
+  }
+}
+EACH_TABLE(the_nearest_centre_is_that_of_one_chain_a_pair)
+
+static void distances_are_sums_of_squared_differences_in (const table *t) {
+  EACH(w, widths) {
+    points p = make_points(t, widths[w], 3, false);
+    void *c = random_values(t, p.d, -3, 3), *out = room(t, p.lanes);
+    t->k->apart(p.d, p.tile, c, out);
+    for (size_t i = 0; i < p.lanes; i++) {
+      double sum = 0;
+      for (size_t n = 0; n < p.d; n++) {
+        const double gap = minus(t, element(t, &p, i, n), get(t, c, n));
+        sum = muladd(t, gap, gap, sum);
+      }
+      assert_true(get(t, out, i) == sum);
+    }
+    free(c);
+    free(out);
+    free_points(&p);
+  }
+}
+EACH_TABLE(distances_are_sums_of_squared_differences)
+
+/* The nearest whole number, ties to even, of x 2^e for x of 53 bits. */
+static int64_t whole_of (double x) {
+  int e;
+  const int64_t m = (int64_t)ldexp(frexp(x, &e), 53);
+  const int shift = e - 53;
+  if (shift >= 0) return m * ((int64_t)1 << shift);
+  if (shift < -60) return 0;
+  const __int128 one = (__int128)1 << -shift, low = (__int128)m & (one - 1);
+  const int64_t down = (int64_t)(((__int128)m - low) / one);
+  return down + (2 * low > one || (2 * low == one && (down & 1) != 0));
+}
+
+static void points_are_added_in_whole_quanta_in (const table *t) {
+  static const double scales[] = {1, 0.5, 0x1p20, 0x1p40, 0x1p59, 3e8};
+  EACH(w, widths) EACH(s, scales) {
+    const size_t d = widths[w];
+    int64_t to[40], from[40], want[40];
+    void *x = random_values(t, d, -3, 3), *shift = random_values(t, d, -1, 1);
+    if (s == 0)
+      for (size_t n = 0; n < d; n++) put(t, x, n, rint(uniform(-9, 9)) + 0.5), put(t, shift, n, 0); /* ties */
+    for (size_t n = 0; n < d; n++) {
+      to[n] = want[n] = (int64_t)n - 7, from[n] = 5;
+      const int64_t q = whole_of(minus(t, get(t, x, n), get(t, shift, n)) * scales[s]);
+      want[n] += q;
+    }
+    t->k->add_point(d, x, shift, scales[s], to, from);
+    for (size_t n = 0; n < d; n++) {
+      assert_true(to[n] == want[n]);
+      assert_true(from[n] == 5 - (want[n] - ((int64_t)n - 7)));
+    }
+    t->k->add_point(d, x, shift, scales[s], NULL, to);
+    t->k->add_point(d, x, shift, scales[s], from, NULL);
+    for (size_t n = 0; n < d; n++) assert_true(to[n] == (int64_t)n - 7 && from[n] == 5);
+    free(x);
+    free(shift);
+  }
+}
+EACH_TABLE(points_are_added_in_whole_quanta)
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tiles_hold_the_points_less_the_shift),
+      cmocka_unit_test(the_nearest_centre_is_that_of_one_chain_a_pair),
+      cmocka_unit_test(distances_are_sums_of_squared_differences),
+      cmocka_unit_test(points_are_added_in_whole_quanta),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
