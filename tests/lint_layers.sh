@@ -2,7 +2,7 @@
 # lint_layers.sh - arrows go downwards only: Lua headers stay in host/lua and host/shell, device headers in cuda/,
 # no file includes a layer above its own, and elements of tensors are reached through tensor/host.h alone.
 cd "$(dirname "$0")/.." || exit 2
-layers='base device tensor program graph lower plan iterate solve embed lua shell'
+layers='base device tensor program graph lower plan iterate solve cluster embed lua shell'
 bad=$(
   grep -rnE '#include *[<"](lua|lauxlib|lualib)\.h' host cuda tests 2>/dev/null | grep -vE '^host/(lua|shell)/'
   grep -rnE '#include *[<"](cuda|cublas|cusolver|nvrtc)[A-Za-z_0-9]*\.h' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
@@ -20,12 +20,12 @@ bad=$(
   grep -rnE '#include "cuda/' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
   grep -rn '<<<' cuda | grep -v '^cuda/launch\.h'
   # A device is reached through device/device.h alone.
-  grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/graph host/lower host/plan \
+  grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/cluster host/graph host/lower host/plan \
     host/iterate host/solve host/embed host/io host/plot host/lua host/shell
   # What programs include, and the arithmetic that all devices share, stand alone.
   grep -rn '#include *"' host/include host/arith
   # Solvers name no device: threads are the device's.
-  grep -rnE '#include "base/(tasks|pool)\.h"' host/iterate host/solve
+  grep -rnE '#include "base/(tasks|pool)\.h"' host/iterate host/solve host/cluster
 )
 [ -z "$bad" ] || { echo "includes that climb a layer:"; echo "$bad"; exit 1; }
 

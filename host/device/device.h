@@ -15,9 +15,10 @@ typedef struct gb_fold_stats gb_fold_stats;
 typedef struct gb_opaque gb_opaque;
 typedef struct gb_schedule gb_schedule; /* program/schedule.h */
 typedef union gb_number gb_number;
-typedef struct gb_panel_ops gb_panel_ops; /* device/panel.h */
-typedef struct gb_price_ops gb_price_ops; /* device/price.h */
-typedef struct gb_clock_ops gb_clock_ops; /* device/clock.h */
+typedef struct gb_panel_ops gb_panel_ops;     /* device/panel.h */
+typedef struct gb_price_ops gb_price_ops;     /* device/price.h */
+typedef struct gb_clock_ops gb_clock_ops;     /* device/clock.h */
+typedef struct gb_cluster_ops gb_cluster_ops; /* program/cluster.h */
 
 /* A fold that a device has compiled. It is constant, so that launches in several threads share it. Devices keep
 ** their own behind it. */
@@ -89,7 +90,8 @@ typedef struct gb_device_ops {
   /* Optional: NULL = launches run as fast from the first on. Returns when kernels that are being compiled are there;
   ** 'more': launches that follow may run faster than those before. */
   gb_status (*settle)(gb_device *dev, bool *more, gb_error *err);
-  const gb_panel_ops *panel; /* the vector work of solvers */
+  const gb_panel_ops *panel;     /* the vector work of solvers */
+  const gb_cluster_ops *cluster; /* passes over points; optional: NULL = points are taken home */
 
   /* Optional: classes of arithmetic that folds can be compiled in, by name, NULL after the last; NULL = one class.
   ** Within a class no bit depends on how, or on what device of the kind, a fold is run. */

@@ -67,10 +67,11 @@ static void check_nearest (const table *t, size_t k, size_t d, bool whole) {
   int32_t label[64];
   for (size_t j = 0; j < k; j++)
     for (size_t n = 0; n < d; n++) {
-      c[j * d + n] = whole ? rint(uniform(-3, 3)) : uniform(-3, 3); /* whole: many are equally near */
+      /* whole: many are equally near */
+      c[j * d + n] = rounded(t, whole ? rint(uniform(-3, 3)) : uniform(-3, 3));
       square[j] += c[j * d + n] * c[j * d + n];
     }
-  t->k->group_centres(k, d, c, square, groups);
+  t->k->group_centres(k, d, c, groups);
   t->k->nearest(k, d, p.tile, groups, label);
   for (size_t i = 0; i < p.lanes; i++) assert_int_equal(label[i], nearest(t, &p, i, k, c, square));
   free(c);

@@ -1,6 +1,7 @@
 /* device_cpu.c - the CPU device: memory of the host, threads, and BLAS made safe to call from them. */
 #include <stdlib.h>
 
+#include "cpu/cluster/points.h"
 #include "cpu/cpu.h"
 #include "cpu/isa/isa.h"
 #include "cpu/linalg/blas.h"
@@ -54,6 +55,7 @@ static const gb_device_ops cpu_ops = {
     .close = close_device,
     .price = &gb_cpu_price_ops,
     .panel = &gb_cpu_panel_ops,
+    .cluster = &gb_cpu_cluster_ops,
 };
 
 gb_status gb_device_cpu_new (int threads, size_t limit, gb_device **out, gb_error *err) {

@@ -165,13 +165,17 @@ typedef struct gb_isa_kernels {
   ** src[i * step + t] - shift[t]. */
   size_t cluster_lanes;
   void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst);
-  /* c (k, d) and their squared lengths, rounded to T, as 'nearest' reads them: k (d + 1) elements. */
-  void (*group_centres)(size_t k, size_t d, const double *c, const double *square, void *to);
+  /* c (k, d), numbers of T, and their squared lengths (in f64, rounded to T), as 'nearest' reads them: k (d + 1) elements. */
+  void (*group_centres)(size_t k, size_t d, const double *c, void *to);
   /* label[i] = the first j with the least |c_j|^2 - 2 c_j . x_i: for each j one chain of multiply-adds, features ascending, that
   ** begins with |c_j|^2. 0 where all are NaN. k < 2^24. */
   void (*nearest)(size_t k, size_t d, const void *tile, const void *groups, int32_t *label);
   /* out[i] = |x_i - c|^2: fma(x - c, x - c, sum), features ascending. */
   void (*apart)(size_t d, const void *tile, const void *c, void *out);
+  /* |x - shift - c|^2 in f64, the difference from the shift in T: 16 sums, of each 16th feature, and their tree. */
+  double (*square_apart)(size_t d, const void *x, const void *shift, const double *c);
+  /* least[t] = min(least[t], x[i * step + t]), most likewise, for all rows i. False: one of these is infinite or NaN. */
+  bool (*bounds)(size_t rows, size_t d, const void *x, ptrdiff_t step, void *least, void *most);
   /* to[t] += q, from[t] -= q, q the whole number nearest to (x[t] - shift[t]) * scale, |q| < 2^62: the difference in T, its
   ** product in f64. The same bits on every ISA. NULL: neither is touched. */
   void (*add_point)(size_t d, const void *x, const void *shift, double scale, int64_t *to, int64_t *from);

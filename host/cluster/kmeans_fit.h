@@ -1,0 +1,68 @@
+/* kmeans_fit.h - what the parts of a fit share. */
+#ifndef GB_CLUSTER_KMEANS_FIT_H
+#define GB_CLUSTER_KMEANS_FIT_H
+
+#include "cluster/kmeans.h"
+
+/* A piece at work. Sums and scratch are of its device: pieces of one device share them. */
+typedef struct gb_kmeans_part {
+  gb_device *device;
+  const gb_points *x;
+  const double *weight; /* on the host; NULL: 1 each */
+  size_t first;         /* number of its first point */
+  int32_t *label;
+  int64_t *sums; /* (workers, k, d + 1) */
+  void *scratch;
+  void *near;     /* (n) of T, while seeds are chosen */
+  int64_t *block; /* on the host: potentials of its blocks, while seeds are chosen */
+} gb_kmeans_part;
+
+typedef struct gb_kmeans_run {
+  const gb_kmeans_options *o;
+  gb_kmeans_result *out;
+  size_t k, d, n;
+  gb_dtype compute;
+  size_t nparts;
+  gb_kmeans_part *part;
+  double *shift;         /* (d) */
+  double *centre, *next; /* (k, d), less the shift, numbers of T */
+  int64_t *sum;          /* (k, d + 1), of all workers */
+  gb_far_point *far;     /* (k) */
+  double *candidate;     /* of seeds */
+  double *least, *most;  /* (d) */
+  double heaviest;       /* weight */
+  gb_quanta q;
+  double apart;    /* sum of w |x - shift|^2, which 'sum' of one centre at the shift has */
+  double variance; /* mean over the columns */
+} gb_kmeans_run;
+
+static inline const gb_cluster_ops *gb_kmeans_ops (const gb_kmeans_part *p) {
+  return p->device->ops->cluster;
+}
+static inline gb_centres gb_kmeans_centres (const gb_kmeans_run *r, const double *centre, size_t k) {
+  return (gb_centres){.k = k, .shift = r->shift, .centre = centre};
+}
+
+/* The value as a number of T. */
+static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
+  return r->compute == GB_F64 ? v : (double)(float)v;
+}
+
+/* 2^e, the largest with count * most * 2^e below 2^61. */
+double gb_kmeans_scale (double count, double most);
+/* The square of the longest difference that two points can have. */
+double gb_kmeans_diameter (const gb_kmeans_run *r);
+/* The sum of w |x - c|^2 by labels. */
+gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t k, double *out,
+                            gb_error *err);
+
+/* seeds.c: r->centre becomes the start. */
+gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
+/* Bytes of seeding: of a piece on its device, and on the host. */
+size_t gb_kmeans_near_bytes (const gb_points *x);
+size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
+
+/* lloyd.c: iterations from r->centre. */
+gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);
+
+#endif

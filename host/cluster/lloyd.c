@@ -1,0 +1,128 @@
+/* lloyd.c - iterations of k-means: labels, sums, centres. */
+#include <math.h>
+#include <string.h>
+
+#include "cluster/kmeans_fit.h"
+
+static gb_status assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
+  const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
+  *moved = 0;
+  for (size_t i = 0; i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    GB_TRY(gb_device_checked(
+        p->device,
+        gb_kmeans_ops(p)->assign(p->device, p->x, &c, r->q, p->label, p->sums, moved, p->scratch, err), err));
+  }
+  return GB_OK;
+}
+
+static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
+  memset(r->sum, 0, r->k * (r->d + 1) * sizeof *r->sum);
+  for (size_t i = 0; i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    bool again = false; /* a part of a device whose sums are in already */
+    for (size_t j = 0; j < i; j++) again |= r->part[j].sums == p->sums;
+    if (!again)
+      GB_TRY(gb_device_checked(p->device,
+                               gb_kmeans_ops(p)->gather(p->device, r->k, r->d, p->sums, r->sum, err), err));
+  }
+  return GB_OK;
+}
+
+static int64_t *sum_of (const gb_kmeans_run *r, size_t j) { return r->sum + j * (r->d + 1); }
+
+/* By the parallel axis theorem, from sums alone: rounding aside the inertia of the labels at 'centre'. */
+static double inertia_from_sums (const gb_kmeans_run *r, const double *centre) {
+  double total = r->apart;
+  for (size_t j = 0; j < r->k; j++) {
+    const int64_t *s = sum_of(r, j);
+    double cross = 0, square = 0;
+    for (size_t t = 0; t < r->d; t++) {
+      cross += centre[j * r->d + t] * (double)s[t];
+      square += centre[j * r->d + t] * centre[j * r->d + t];
+    }
+    total += (double)s[r->d] / r->q.weight * square - 2 * cross / r->q.point;
+  }
+  return fmax(total, 0);
+}
+
+/* -- clusters without points */
+
+static size_t count_empty (const gb_kmeans_run *r) {
+  size_t empty = 0;
+  for (size_t j = 0; j < r->k; j++) empty += sum_of(r, j)[r->d] == 0;
+  return empty;
+}
+
+static gb_kmeans_part *part_of (const gb_kmeans_run *r, size_t row) {
+  size_t i = 0;
+  while (i + 1 < r->nparts && row >= r->part[i + 1].first) i++;
+  return &r->part[i];
+}
+
+/* Each takes one of the points that are farthest from their centres, as long as these are apart from them at all. */
+static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
+  const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
+  gb_far_point *far = r->far;
+  size_t have = 0, used = 0;
+  for (size_t i = 0; i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    GB_TRY(gb_device_checked(p->device,
+                             gb_kmeans_ops(p)->farthest(p->device, p->x, &c, p->label, p->first, empty, far,
+                                                        &have, p->scratch, err),
+                             err));
+  }
+  for (size_t j = 0; j < r->k && used < have && far[used].apart > 0; j++) {
+    if (sum_of(r, j)[r->d] != 0) continue;
+    const size_t row = far[used++].row;
+    const gb_kmeans_part *p = part_of(r, row);
+    GB_TRY(gb_device_checked(p->device,
+                             gb_kmeans_ops(p)->relabel(p->device, p->x, &c, r->q, row - p->first, (int32_t)j,
+                                                       p->label, p->sums, p->scratch, err),
+                             err));
+  }
+  return used == 0 ? GB_OK : gather_all(r, err);
+}
+
+/* -- centres */
+
+/* Means of the sums; a cluster without points keeps its centre. Gives the sum of squared moves. */
+static double move_centres (gb_kmeans_run *r) {
+  double change = 0;
+  for (size_t j = 0; j < r->k; j++) {
+    const int64_t *s = sum_of(r, j);
+    const double weight = (double)s[r->d] / r->q.weight;
+    for (size_t t = 0; t < r->d; t++) {
+      const double before = r->centre[j * r->d + t];
+      const double now = s[r->d] == 0 ? before : gb_kmeans_round(r, (double)s[t] / r->q.point / weight);
+      change += (now - before) * (now - before);
+      r->next[j * r->d + t] = now;
+    }
+  }
+  double *old = r->centre;
+  r->centre = r->next;
+  r->next = old;
+  return change;
+}
+
+gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
+  gb_kmeans_result *out = r->out;
+  size_t moved = 1;
+  double change = INFINITY;
+  out->converged = false;
+  out->iterations = 0;
+  while (out->iterations < r->o->max_iter && !out->converged) {
+    GB_TRY(assign_all(r, &moved, err));
+    GB_TRY(gather_all(r, err));
+    out->history[out->iterations++] = inertia_from_sums(r, r->centre);
+    const size_t empty = count_empty(r);
+    if (empty > 0) GB_TRY(fill_empty(r, empty, err));
+    change = move_centres(r);
+    out->converged = moved == 0 || change <= r->o->tol * r->variance;
+  }
+  out->change = change;
+  if (change > 0) GB_TRY(assign_all(r, &moved, err)); /* labels of the last centres */
+  GB_TRY(gather_all(r, err));
+  out->empty = count_empty(r);
+  return gb_kmeans_spread(r, r->centre, r->k, &out->inertia, err);
+}

@@ -1,0 +1,186 @@
+/* seeds.c - where k-means starts: given centres, points drawn at random, or k-means++. Draws depend on the seed and on the numbers of
+** points alone. */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "cluster/kmeans_fit.h"
+
+enum { DRAWS, LOTS }; /* streams of the seed */
+
+static size_t blocks_of (const gb_points *x) { return (x->n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK; }
+
+size_t gb_kmeans_near_bytes (const gb_points *x) { return x->n * gb_dtype_size(gb_points_compute(x->dtype)); }
+
+/* Candidates of a step of k-means++. */
+static size_t tried (size_t k) {
+  const size_t n = 2 + (size_t)floor(log((double)k));
+  return n < GB_CLUSTER_SEEDS ? n : GB_CLUSTER_SEEDS;
+}
+
+size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d) {
+  return o->start == GB_KMEANS_PLUS_PLUS ? tried(o->k) * d * sizeof(double) : 0;
+}
+
+static gb_status read_point (const gb_kmeans_run *r, size_t row, double *out, gb_error *err) {
+  size_t i = 0;
+  while (i + 1 < r->nparts && row >= r->part[i + 1].first) i++;
+  const gb_kmeans_part *p = &r->part[i];
+  return gb_device_checked(p->device,
+                           gb_kmeans_ops(p)->read(p->device, p->x, r->shift, row - p->first, out, err), err);
+}
+
+/* -- given */
+
+static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
+  for (size_t i = 0; i < r->k * r->d; i++) {
+    const double v = r->o->given[i];
+    if (!isfinite(v))
+      return gb_fail(err, GB_EOPTION,
+                     "k-means: the start has a value that is not finite in row %zu, column %zu", i / r->d + 1,
+                     i % r->d + 1);
+    r->centre[i] = gb_kmeans_round(r, v - r->shift[i % r->d]);
+  }
+  return GB_OK;
+}
+
+/* -- random: the points whose exponential lots, divided by their weights, come first */
+
+static bool comes_later (gb_far_point a, gb_far_point b) {
+  return a.apart > b.apart || (a.apart == b.apart && a.row > b.row);
+}
+
+/* The latest of a heap is its first. */
+static void sift (gb_far_point *heap, size_t n, size_t i) {
+  for (size_t child; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && comes_later(heap[child + 1], heap[child])) child++;
+    if (!comes_later(heap[child], heap[i])) return;
+    const gb_far_point p = heap[i];
+    heap[i] = heap[child];
+    heap[child] = p;
+  }
+}
+
+static void draw_lots (const gb_kmeans_run *r, gb_far_point *heap, size_t *have) {
+  for (size_t i = 0; i < r->nparts; i++)
+    for (size_t n = 0; n < r->part[i].x->n; n++) {
+      const double w = r->part[i].weight == NULL ? 1 : r->part[i].weight[n];
+      const size_t row = r->part[i].first + n;
+      const gb_far_point p = {row, -log(gb_rand_uniform(r->o->seed, LOTS, row)) / w};
+      if (!(w > 0)) continue;
+      if (*have < r->k) {
+        heap[(*have)++] = p;
+        if (*have == r->k)
+          for (size_t h = r->k / 2; h-- > 0;) sift(heap, r->k, h);
+      } else if (comes_later(heap[0], p)) {
+        heap[0] = p;
+        sift(heap, r->k, 0);
+      }
+    }
+}
+
+static gb_status draw_points (gb_kmeans_run *r, gb_error *err) {
+  size_t have = 0;
+  draw_lots(r, r->far, &have);
+  for (size_t end = have; end > 1; end--) { /* the first lot first */
+    const gb_far_point p = r->far[0];
+    r->far[0] = r->far[end - 1];
+    r->far[end - 1] = p;
+    sift(r->far, end - 1, 0);
+  }
+  for (size_t j = 0; j < r->k; j++) /* points without weight are no seeds, unless there are no others */
+    GB_TRY(read_point(r, j < have ? r->far[j].row : r->far[j % have].row, r->centre + j * r->d, err));
+  return GB_OK;
+}
+
+/* -- k-means++ */
+
+typedef struct seeding {
+  gb_kmeans_run *r;
+  double scale;
+  int64_t total;
+  uint64_t drawn;
+  double *candidate; /* (tried, d) */
+} seeding;
+
+static gb_status come_closer (seeding *s, const double *centre, bool first, gb_error *err) {
+  gb_kmeans_run *r = s->r;
+  const gb_centres c = gb_kmeans_centres(r, centre, centre == NULL ? 0 : 1);
+  s->total = 0;
+  for (size_t i = 0; i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    GB_TRY(gb_device_checked(
+        p->device,
+        gb_kmeans_ops(p)->closer(p->device, p->x, &c, s->scale, first, p->near, p->block, p->scratch, err),
+        err));
+    for (size_t b = 0; b < blocks_of(p->x); b++) s->total += p->block[b];
+  }
+  return GB_OK;
+}
+
+/* A point, drawn in proportion to its potential; where all are 0, one of all points. */
+static gb_status draw (seeding *s, double *out, gb_error *err) {
+  const gb_kmeans_run *r = s->r;
+  const double u = gb_rand_uniform(r->o->seed, DRAWS, s->drawn++);
+  if (s->total <= 0) return read_point(r, (size_t)(u * (double)r->n), out, err);
+  int64_t target = (int64_t)(u * (double)s->total);
+  const gb_kmeans_part *last = NULL;
+  size_t last_block = 0, row = 0;
+  for (size_t i = 0; i < r->nparts; i++)
+    for (size_t b = 0; b < blocks_of(r->part[i].x); b++) {
+      if (r->part[i].block[b] <= 0) continue;
+      last = &r->part[i], last_block = b;
+      if (target < r->part[i].block[b]) goto found;
+      target -= r->part[i].block[b];
+    }
+found:
+  GB_TRY(gb_device_checked(
+      last->device,
+      gb_kmeans_ops(last)->pick(last->device, last->x, last_block, s->scale, last->near, target, &row, err),
+      err));
+  return gb_device_checked(last->device,
+                           gb_kmeans_ops(last)->read(last->device, last->x, r->shift, row, out, err), err);
+}
+
+/* The candidate that would leave the least. */
+static gb_status choose (seeding *s, size_t n, size_t *best, gb_error *err) {
+  gb_kmeans_run *r = s->r;
+  const gb_centres c = gb_kmeans_centres(r, s->candidate, n);
+  int64_t total[GB_CLUSTER_SEEDS] = {0};
+  for (size_t i = 0; i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    GB_TRY(gb_device_checked(
+        p->device,
+        gb_kmeans_ops(p)->potentials(p->device, p->x, &c, s->scale, p->near, total, p->scratch, err), err));
+  }
+  *best = 0;
+  for (size_t j = 1; j < n; j++)
+    if (total[j] < total[*best]) *best = j;
+  return GB_OK;
+}
+
+static gb_status plus_plus (gb_kmeans_run *r, gb_error *err) {
+  const size_t n = tried(r->k), d = r->d;
+  seeding s = {.r = r, .candidate = r->candidate};
+  s.scale = gb_kmeans_scale((double)r->n, r->heaviest);
+  GB_TRY(come_closer(&s, NULL, true, err));
+  GB_TRY(draw(&s, r->centre, err));
+  s.scale = gb_kmeans_scale((double)r->n, r->heaviest * gb_kmeans_diameter(r));
+  GB_TRY(come_closer(&s, r->centre, true, err));
+  for (size_t j = 1; j < r->k; j++) {
+    size_t best;
+    for (size_t c = 0; c < n; c++) GB_TRY(draw(&s, s.candidate + c * d, err));
+    GB_TRY(choose(&s, n, &best, err));
+    memcpy(r->centre + j * d, s.candidate + best * d, d * sizeof(double));
+    if (j + 1 < r->k) GB_TRY(come_closer(&s, r->centre + j * d, false, err));
+  }
+  return GB_OK;
+}
+
+gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err) {
+  switch (r->o->start) {
+    case GB_KMEANS_GIVEN: return take_given(r, err);
+    case GB_KMEANS_RANDOM: return draw_points(r, err);
+    default: return plus_plus(r, err);
+  }
+}

@@ -1,0 +1,405 @@
+/* cluster.c - passes over points on the CPU: blocks of points are tasks of the pool's threads, each with a reader and counts of its
+** own. */
+#include <math.h>
+#include <string.h>
+
+#include "base/tasks.h"
+#include "cpu/cluster/points.h"
+
+/* What a thread of a pass counts. */
+typedef struct count {
+  size_t moved;
+  double weight;
+  bool bad;
+  gb_two_sums spread;
+  int64_t total[GB_CLUSTER_SEEDS];
+} count;
+
+/* A pass: its arguments, and where the parts of its scratch lie. */
+typedef struct pass {
+  const gb_points *x;
+  size_t k, d, size;
+  const gb_isa_kernels *isa;
+  char *shift, *centres, *threads; /* shared: (d), (k, d + 1) at most; then rooms of the threads */
+  size_t room;                     /* bytes of one */
+  gb_quanta q;
+  double scale;
+  int32_t *label;
+  int64_t *sums, *block;
+  const double *centre;
+  char *near;
+  bool first;
+} pass;
+
+static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
+
+static size_t room_bytes (gb_dtype compute, size_t d) {
+  return rounded(sizeof(count)) + 2 * rounded(d * gb_dtype_size(compute)) +
+         gb_point_reader_bytes(compute, d) + rounded(GB_TI * gb_dtype_size(compute));
+}
+
+static size_t workers (const gb_device *dev) { return (size_t)gb_pool_threads(dev->pool); }
+
+static size_t scratch_bytes (const gb_device *dev, gb_dtype compute, size_t k, size_t d) {
+  const size_t size = gb_dtype_size(compute);
+  return rounded(d * size) + rounded(k * (d + 1) * size) + workers(dev) * room_bytes(compute, d);
+}
+
+static void put (const pass *p, void *at, size_t i, double v) {
+  if (p->size == sizeof(double)) ((double *)at)[i] = v;
+  else ((float *)at)[i] = (float)v;
+}
+
+static double get (const pass *p, const void *at, size_t i) {
+  return p->size == sizeof(double) ? ((const double *)at)[i] : (double)((const float *)at)[i];
+}
+
+/* c NULL: centres and shift are not read. */
+static pass open_pass (const gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch) {
+  const gb_dtype compute = gb_points_compute(x->dtype);
+  const size_t size = gb_dtype_size(compute), k = c == NULL ? 0 : c->k;
+  pass p = {.x = x,
+            .k = k,
+            .d = x->d,
+            .size = size,
+            .isa = compute == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32,
+            .shift = scratch,
+            .centres = (char *)scratch + rounded(x->d * size),
+            .room = room_bytes(compute, x->d)};
+  p.threads = p.centres + rounded(k * (x->d + 1) * size);
+  for (size_t t = 0; t < x->d; t++) put(&p, p.shift, t, c == NULL ? 0 : c->shift[t]);
+  for (size_t t = 0; t < workers(dev); t++) memset(p.threads + t * p.room, 0, sizeof(count));
+  return p;
+}
+
+static count *count_of (const pass *p, size_t thread) { return (count *)(p->threads + thread * p->room); }
+static char *bounds_of (const pass *p, size_t thread) {
+  return p->threads + thread * p->room + rounded(sizeof(count));
+}
+static char *most_of (const pass *p, size_t thread) { return bounds_of(p, thread) + rounded(p->d * p->size); }
+static gb_point_reader reader_of (const pass *p, size_t thread) {
+  return gb_point_reader_in(p->x, p->shift, most_of(p, thread) + rounded(p->d * p->size));
+}
+
+/* (lanes) of T, for distances: behind the counts of the thread. */
+static char *distances_of (const pass *p, size_t thread) {
+  return p->threads + (thread + 1) * p->room - rounded(GB_TI * p->size);
+}
+
+static double weight_of (const gb_points *x, size_t i) { return x->weight == NULL ? 1 : x->weight[i]; }
+
+static int64_t quanta_of (double v) { return (int64_t)llrint(v); }
+
+/* -- blocks */
+
+static size_t blocks (const gb_points *x) { return (x->n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK; }
+
+static size_t end_of (const gb_points *x, size_t block) {
+  const size_t end = (block + 1) * GB_CLUSTER_BLOCK;
+  return end < x->n ? end : x->n;
+}
+
+/* The points of one block, which no tile leaves. */
+static gb_points block_of (const gb_points *x, size_t block) {
+  gb_points part = *x;
+  part.n = end_of(x, block);
+  return part;
+}
+
+static gb_status run (gb_device *dev, pass *p, gb_task *task, gb_error *err) {
+  const double work = (double)p->x->n * (double)p->d * (double)(p->k + 1);
+  return gb_tasks_run(gb_pool_for(dev->pool, work), blocks(p->x), task, p, err);
+}
+
+/* -- range */
+
+static void range_task (void *ud, gb_tasks *s, size_t block, int thread) {
+  const pass *p = ud;
+  (void)s;
+  count *c = count_of(p, (size_t)thread);
+  const gb_points part = block_of(p->x, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  r.x = &part;
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_points(&r, i);
+    c->bad |= !p->isa->bounds(rows.n, p->d, rows.at, rows.step, bounds_of(p, (size_t)thread),
+                              most_of(p, (size_t)thread));
+  }
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i++) {
+    const double w = weight_of(p->x, i);
+    c->bad |= !(w >= 0 && w < INFINITY);
+    c->weight = fmax(c->weight, w);
+  }
+}
+
+/* By rows, and within one by columns. */
+static gb_bad_point first_bad (const pass *p) {
+  gb_point_reader r = reader_of(p, 0);
+  for (size_t i = 0; i < p->x->n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_points(&r, i);
+    for (size_t n = 0; n < rows.n; n++) {
+      const double w = weight_of(p->x, i + n);
+      for (size_t t = 0; t < p->d; t++)
+        if (!isfinite(get(p, gb_point_of(&r, &rows, n), t))) return (gb_bad_point){i + n, t};
+      if (!(w >= 0 && w < INFINITY)) return (gb_bad_point){i + n, p->d};
+    }
+  }
+  return (gb_bad_point){SIZE_MAX, 0};
+}
+
+static gb_status range (gb_device *dev, const gb_points *x, double *least, double *most, double *weight,
+                        gb_bad_point *bad, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, NULL, scratch);
+  bool any = false;
+  for (size_t w = 0; w < workers(dev); w++)
+    for (size_t t = 0; t < x->d; t++)
+      put(&p, bounds_of(&p, w), t, INFINITY), put(&p, most_of(&p, w), t, -INFINITY);
+  GB_TRY(run(dev, &p, range_task, err));
+  for (size_t w = 0; w < workers(dev); w++) {
+    any |= count_of(&p, w)->bad;
+    *weight = fmax(*weight, count_of(&p, w)->weight);
+    for (size_t t = 0; t < x->d; t++) {
+      least[t] = fmin(least[t], get(&p, bounds_of(&p, w), t));
+      most[t] = fmax(most[t], get(&p, most_of(&p, w), t));
+    }
+  }
+  *bad = any ? first_bad(&p) : (gb_bad_point){SIZE_MAX, 0};
+  return GB_OK;
+}
+
+/* -- assign */
+
+static void move_point (const pass *p, const void *x, size_t row, int32_t to, int64_t *sums) {
+  const double w = weight_of(p->x, row);
+  const size_t width = p->d + 1;
+  const int32_t from = p->label[row];
+  int64_t *gains = sums + (size_t)to * width, *loses = from < 0 ? NULL : sums + (size_t)from * width;
+  const int64_t q = quanta_of(w * p->q.weight);
+  p->isa->add_point(p->d, x, p->shift, w * p->q.point, gains, loses);
+  gains[p->d] += q;
+  if (loses != NULL) loses[p->d] -= q;
+  p->label[row] = to;
+}
+
+static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
+  const pass *p = ud;
+  (void)s;
+  const gb_points part = block_of(p->x, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  r.x = &part;
+  int64_t *sums = p->sums + (size_t)thread * p->k * (p->d + 1);
+  int32_t label[GB_TI];
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_tile(&r, i);
+    p->isa->nearest(p->k, p->d, r.tile, p->centres, label);
+    for (size_t n = 0; n < rows.n; n++) {
+      if (label[n] == p->label[i + n]) continue;
+      move_point(p, gb_point_of(&r, &rows, n), i + n, label[n], sums);
+      count_of(p, (size_t)thread)->moved++;
+    }
+  }
+}
+
+static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
+                         int64_t *sums, size_t *moved, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, c, scratch);
+  p.q = q, p.label = label, p.sums = sums;
+  p.isa->group_centres(p.k, p.d, c->centre, p.centres);
+  GB_TRY(run(dev, &p, assign_task, err));
+  for (size_t w = 0; w < workers(dev); w++) *moved += count_of(&p, w)->moved;
+  return GB_OK;
+}
+
+static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
+                         gb_error *err) {
+  const size_t n = k * (d + 1);
+  (void)err;
+  for (size_t w = 0; w < workers(dev); w++)
+    for (size_t i = 0; i < n; i++) out[i] += sums[w * n + i];
+  return GB_OK;
+}
+
+/* -- spread */
+
+static void add_twice (gb_two_sums *s, double v, double scale) {
+  const double high = rint(v * scale), rest = fma(v, scale, -high);
+  s->high += quanta_of(high);
+  s->low += quanta_of(rest * 0x1p30);
+}
+
+static void spread_task (void *ud, gb_tasks *s, size_t block, int thread) {
+  const pass *p = ud;
+  (void)s;
+  const gb_points part = block_of(p->x, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  r.x = &part;
+  gb_two_sums *sum = &count_of(p, (size_t)thread)->spread;
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_points(&r, i);
+    for (size_t n = 0; n < rows.n; n++) {
+      const double *c = p->centre + (size_t)p->label[i + n] * p->d;
+      const double apart = p->isa->square_apart(p->d, gb_point_of(&r, &rows, n), p->shift, c);
+      add_twice(sum, weight_of(p->x, i + n) * apart, p->scale);
+    }
+  }
+}
+
+static gb_status spread (gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,
+                         double scale, gb_two_sums *out, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, c, scratch);
+  p.centre = c->centre, p.scale = scale;
+  p.label = (int32_t *)label; /* which is only read */
+  GB_TRY(run(dev, &p, spread_task, err));
+  for (size_t w = 0; w < workers(dev); w++) {
+    out->high += count_of(&p, w)->spread.high;
+    out->low += count_of(&p, w)->spread.low;
+  }
+  return GB_OK;
+}
+
+/* -- single points */
+
+static gb_status read_point (gb_device *dev, const gb_points *x, const double *shift, size_t row, double *out,
+                             gb_error *err) {
+  const gb_dtype compute = gb_points_compute(x->dtype);
+  (void)dev, (void)err;
+  for (size_t t = 0; t < x->d; t++) {
+    const double v = gb_coordinate(x, row, t);
+    out[t] = compute == GB_F64 ? v - shift[t] : (double)((float)v - (float)shift[t]);
+  }
+  return GB_OK;
+}
+
+static bool is_farther (gb_far_point a, gb_far_point b) {
+  return a.apart > b.apart || (a.apart == b.apart && a.row < b.row);
+}
+
+static void keep_far (gb_far_point p, size_t most, gb_far_point *far, size_t *have) {
+  if (*have == most && !is_farther(p, far[most - 1])) return;
+  size_t at = *have < most ? (*have)++ : most - 1;
+  for (; at > 0 && is_farther(p, far[at - 1]); at--) far[at] = far[at - 1];
+  far[at] = p;
+}
+
+static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,
+                           size_t first, size_t most, gb_far_point *far, size_t *have, void *scratch,
+                           gb_error *err) {
+  const pass p = open_pass(dev, x, c, scratch);
+  const gb_point_reader r = reader_of(&p, 0);
+  (void)err;
+  for (size_t i = 0; i < x->n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_points(&r, i);
+    for (size_t n = 0; n < rows.n; n++) {
+      const double *centre = c->centre + (size_t)label[i + n] * p.d;
+      const double apart = p.isa->square_apart(p.d, gb_point_of(&r, &rows, n), p.shift, centre);
+      if (weight_of(x, i + n) > 0) keep_far((gb_far_point){first + i + n, apart}, most, far, have);
+    }
+  }
+  return GB_OK;
+}
+
+static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, size_t row,
+                          int32_t to, int32_t *label, int64_t *sums, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, c, scratch);
+  const gb_point_reader r = reader_of(&p, 0);
+  const gb_point_rows rows = gb_read_points(&r, row);
+  (void)err;
+  p.q = q, p.label = label;
+  move_point(&p, gb_point_of(&r, &rows, 0), row, to, sums);
+  return GB_OK;
+}
+
+/* -- seeds */
+
+static int64_t potential (const pass *p, size_t i, double near) {
+  return quanta_of(weight_of(p->x, i) * near * p->scale);
+}
+
+/* The seeds as rows of T. */
+static void put_seeds (pass *p, const gb_centres *c) {
+  for (size_t i = 0; i < c->k * p->d; i++) put(p, p->centres, i, c->centre[i]);
+}
+
+static void closer_task (void *ud, gb_tasks *s, size_t block, int thread) {
+  const pass *p = ud;
+  (void)s;
+  const gb_points part = block_of(p->x, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  r.x = &part;
+  char *apart = distances_of(p, (size_t)thread);
+  int64_t sum = 0;
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_tile(&r, i);
+    if (p->k > 0) p->isa->apart(p->d, r.tile, p->centres, apart);
+    for (size_t n = 0; n < rows.n; n++) {
+      const double got = p->k > 0 ? get(p, apart, n) : 1;
+      if (p->first || got < get(p, p->near, i + n)) put(p, p->near, i + n, got);
+      sum += potential(p, i + n, get(p, p->near, i + n));
+    }
+  }
+  p->block[block] = sum;
+}
+
+static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c, double scale, bool first,
+                         void *near, int64_t *block, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, c, scratch);
+  p.scale = scale, p.first = first, p.near = near, p.block = block;
+  put_seeds(&p, c);
+  return run(dev, &p, closer_task, err);
+}
+
+static void potentials_task (void *ud, gb_tasks *s, size_t block, int thread) {
+  const pass *p = ud;
+  (void)s;
+  const gb_points part = block_of(p->x, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  r.x = &part;
+  char *apart = distances_of(p, (size_t)thread);
+  int64_t *total = count_of(p, (size_t)thread)->total;
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+    const gb_point_rows rows = gb_read_tile(&r, i);
+    for (size_t j = 0; j < p->k; j++) {
+      p->isa->apart(p->d, r.tile, p->centres + j * p->d * p->size, apart);
+      for (size_t n = 0; n < rows.n; n++)
+        total[j] += potential(p, i + n, fmin(get(p, apart, n), get(p, p->near, i + n)));
+    }
+  }
+}
+
+static gb_status potentials (gb_device *dev, const gb_points *x, const gb_centres *c, double scale,
+                             const void *near, int64_t *total, void *scratch, gb_error *err) {
+  pass p = open_pass(dev, x, c, scratch);
+  p.scale = scale;
+  p.near = (char *)near; /* which is only read */
+  put_seeds(&p, c);
+  GB_TRY(run(dev, &p, potentials_task, err));
+  for (size_t w = 0; w < workers(dev); w++)
+    for (size_t j = 0; j < c->k; j++) total[j] += count_of(&p, w)->total[j];
+  return GB_OK;
+}
+
+static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
+                       int64_t target, size_t *row, gb_error *err) {
+  const pass p = {.x = x, .size = gb_dtype_size(gb_points_compute(x->dtype)), .scale = scale};
+  int64_t sum = 0;
+  (void)dev, (void)err;
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < end_of(x, block); i++) {
+    const int64_t q = potential(&p, i, get(&p, near, i));
+    if (q > 0) *row = i;
+    if ((sum += q) > target) break;
+  }
+  return GB_OK;
+}
+
+const gb_cluster_ops gb_cpu_cluster_ops = {.workers = workers,
+                                           .scratch = scratch_bytes,
+                                           .range = range,
+                                           .assign = assign,
+                                           .gather = gather,
+                                           .spread = spread,
+                                           .closer = closer,
+                                           .potentials = potentials,
+                                           .pick = pick,
+                                           .read = read_point,
+                                           .farthest = farthest,
+                                           .relabel = relabel};

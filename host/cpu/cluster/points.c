@@ -1,0 +1,74 @@
+/* points.c - see points.h. */
+#include "cpu/cluster/points.h"
+
+#include <string.h>
+
+static const gb_isa_kernels *kernels_of (gb_dtype compute) {
+  return compute == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32;
+}
+
+static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
+
+size_t gb_point_reader_bytes (gb_dtype compute, size_t d) {
+  return 2 * rounded(kernels_of(compute)->cluster_lanes * d * gb_dtype_size(compute));
+}
+
+gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void *room) {
+  const gb_dtype compute = gb_points_compute(x->dtype);
+  const gb_isa_kernels *isa = kernels_of(compute);
+  const size_t size = gb_dtype_size(compute);
+  return (gb_point_reader){.x = x,
+                           .isa = isa,
+                           .lanes = isa->cluster_lanes,
+                           .size = size,
+                           .shift = shift,
+                           .tile = room,
+                           .rows = (char *)room + rounded(isa->cluster_lanes * x->d * size)};
+}
+
+#define COPY(from, to, value)                                                                                \
+  for (size_t t = 0; t < d; t++) {                                                                           \
+    const from *v = (const from *)at + (ptrdiff_t)t * x->column;                                             \
+    ((to *)out)[t] = (to)(value);                                                                            \
+  }                                                                                                          \
+  break
+
+static void copy_point (const gb_points *x, size_t i, void *out) {
+  const void *at = (const char *)x->at + (ptrdiff_t)i * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
+  const size_t d = x->d;
+  switch (x->dtype) {
+    case GB_F64: COPY(double, double, *v);
+    case GB_I64: COPY(int64_t, double, *v);
+    case GB_F32: COPY(float, float, *v);
+    case GB_F16: COPY(uint16_t, float, gb_f16_to_f32(*v));
+    case GB_BF16: COPY(uint16_t, float, gb_bf16_to_f32(*v));
+    default: COPY(uint8_t, float, *v);
+  }
+}
+
+static bool lies_plain (const gb_points *x) {
+  return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
+}
+
+gb_point_rows gb_read_points (const gb_point_reader *r, size_t first) {
+  const gb_points *x = r->x;
+  const size_t left = x->n - first, n = left < r->lanes ? left : r->lanes;
+  if (lies_plain(x) && n == r->lanes)
+    return (gb_point_rows){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size, x->row, n};
+  char *out = r->rows;
+  for (size_t i = 0; i < r->lanes; i++, out += x->d * r->size)
+    copy_point(x, first + (i < n ? i : n - 1), out);
+  return (gb_point_rows){r->rows, (ptrdiff_t)x->d, n};
+}
+
+gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) {
+  const gb_point_rows rows = gb_read_points(r, first);
+  r->isa->cluster_tile(r->x->d, rows.at, rows.step, r->shift, r->tile);
+  return rows;
+}
+
+double gb_coordinate (const gb_points *x, size_t row, size_t column) {
+  const char *at = x->at;
+  at += ((ptrdiff_t)row * x->row + (ptrdiff_t)column * x->column) * (ptrdiff_t)gb_dtype_size(x->dtype);
+  return gb_element_get(at, 0, x->dtype);
+}

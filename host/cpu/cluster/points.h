@@ -1,0 +1,42 @@
+/* points.h - points by tiles: as rows of T one after the other, and as tiles of lanes (isa.h). */
+#ifndef GB_CPU_CLUSTER_POINTS_H
+#define GB_CPU_CLUSTER_POINTS_H
+
+#include "cpu/isa/isa.h"
+#include "program/cluster.h"
+
+extern const gb_cluster_ops gb_cpu_cluster_ops; /* cluster.c */
+
+/* What a thread needs to read points. */
+typedef struct gb_point_reader {
+  const gb_points *x;
+  const gb_isa_kernels *isa;
+  size_t lanes, size; /* of a tile; bytes of T */
+  const void *shift;  /* (d) of T; NULL: no tiles are made */
+  void *tile, *rows;  /* (d, lanes), (lanes, d) */
+} gb_point_reader;
+
+/* Some points, at most those of a tile. */
+typedef struct gb_point_rows {
+  const void *at;
+  ptrdiff_t step; /* elements between rows */
+  size_t n;
+} gb_point_rows;
+
+/* Bytes of the room of a reader. */
+size_t gb_point_reader_bytes (gb_dtype compute, size_t d);
+gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void *room);
+
+/* Points 'first' and those behind it, of a tile: where they lie, or copied. A row that the tile has beyond the last point is a
+** copy of that one, which may be read as well. */
+gb_point_rows gb_read_points (const gb_point_reader *r, size_t first);
+/* The same in r->tile too, less the shift. */
+gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first);
+
+double gb_coordinate (const gb_points *x, size_t row, size_t column);
+
+static inline const void *gb_point_of (const gb_point_reader *r, const gb_point_rows *rows, size_t i) {
+  return (const char *)rows->at + (ptrdiff_t)i * rows->step * (ptrdiff_t)r->size;
+}
+
+#endif
