@@ -1045,6 +1045,10 @@ cuda/fold/fold.c
 's/^  GB_TRY(gb_cuda_enter(gpu, err));/&\n  void *kept;\n  cudaMalloc(\&kept, 4096);/'
 'plans of a GPU: a launch takes memory that no account has'
 
+cuda/fold/fold.c
+'s/^  GB_TRY(gb_cuda_enter(gpu, err));/&\n  void *volatile kept = malloc(8);\n  free(kept);/'
+'plans of a GPU: a launch allocates on the host'
+
 cuda/device/status.c
 's/  case cudaErrorLaunchFailure://'
 'a failing kernel is not the loss of its GPU'

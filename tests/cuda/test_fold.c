@@ -158,6 +158,19 @@ static void symmetric_programs_have_the_bits_of_avx2 (void **state) {
   assert_true(exact > 25);
 }
 
+/* What does not fit into the argument of a kernel lies elsewhere. */
+static void long_programs_have_the_bits_of_avx2 (void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++) {
+    fx x;
+    long_program(&x, wide == 1);
+    assert_true(agrees(&x, true, 1));
+    far_make_rough(&x);
+    assert_true(agrees(&x, true, 2));
+    fx_free(&x);
+  }
+}
+
 int main (void) {
   gb_error err;
   if (gb_isa_select("avx2", NULL) != GB_OK) {
@@ -172,6 +185,7 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_programs_have_the_bits_of_avx2),
       cmocka_unit_test(symmetric_programs_have_the_bits_of_avx2),
+      cmocka_unit_test(long_programs_have_the_bits_of_avx2),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   gb_device_free(gpu);

@@ -12,6 +12,7 @@
 #include "gpu_fixture.h"
 #include "plan/tile/cut.h"
 #include "program/schedule.h"
+#include "support/cpu/products.h"
 
 enum {
   RANDOM_FOLDS = 28,
@@ -333,6 +334,20 @@ static void programs_of_kernels_have_the_interpreters_bits (void **state) {
   assert_int_equal(refused, refusals);
 }
 
+/* Lists, or instructions alone, lie outside of the argument of the kernel. */
+static void long_programs_have_the_interpreters_bits (void **state) {
+  (void)state;
+  const int from = nprograms, first = nkernels;
+  for (int wide = 0; wide < 2; wide++) {
+    fx *x = calloc(1, sizeof *x);
+    long_program(x, wide == 1);
+    far_make_rough(x);
+    assert_true(add_program(x, wide ? "wide" : "long", GB_CUDA_EXACT));
+  }
+  compile_kernels(first, nkernels);
+  run_in_all_orders(from);
+}
+
 /* -- class UNIT, and NaN */
 
 static float *result_of (const fx *x, void **buffers) {
@@ -418,6 +433,7 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(programs_of_kernels_have_the_interpreters_bits),
       cmocka_unit_test(random_programs_have_the_interpreters_bits),
+      cmocka_unit_test(long_programs_have_the_interpreters_bits),
       cmocka_unit_test(unit_kernels_are_close),
       cmocka_unit_test(a_point_that_is_nan_is_one_row),
   };

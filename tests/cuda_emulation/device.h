@@ -112,11 +112,18 @@ template <class T> void add_pointer (std::vector<const void *> &all, const T &va
     all.push_back(value);
 }
 
+/* While the emulation works for a call of the program: what it allocates there is not the program's. */
+struct inside {
+  inside();
+  ~inside();
+};
+
 template <class... P> struct launcher {
   void (*kernel)(P...);
   launch_call how;
 
   template <class... A> cudaError_t operator()(A &&...arguments) const {
+    const inside here;
     typedef std::tuple<std::decay_t<P>...> values; /* by value, as a launch passes them */
     static_assert(sizeof(values) <= 4096, "the arguments of a kernel have 4096 bytes");
     values given(static_cast<std::decay_t<P>>(std::forward<A>(arguments))...);

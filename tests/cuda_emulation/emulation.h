@@ -24,6 +24,9 @@ size_t emu_bytes (int device);
 size_t emu_most_bytes (int device);
 size_t emu_pieces (void);
 
+/* Whether this thread is in a call of CUDA, where what is allocated is the emulation's own. */
+int emu_inside (void);
+
 #ifdef __cplusplus
 }
 #endif

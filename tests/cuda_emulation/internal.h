@@ -47,6 +47,7 @@ enum class needs { device, nothing };
 ** a failure that was asked for, or the end of the current device. */
 struct call {
   std::lock_guard<std::recursive_mutex> guard;
+  inside here;
   cudaError_t error;
   explicit call(const char *api, needs = needs::device);
 };

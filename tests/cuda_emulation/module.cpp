@@ -96,6 +96,7 @@ CUresult cuFuncSetAttribute (CUfunction f, CUfunction_attribute what, int value)
 CUresult cuLaunchKernel (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                          unsigned bz, unsigned shared, CUstream stream, void **arguments, void **extra) {
   std::lock_guard<std::recursive_mutex> guard(lock()); /* launch() counts the call */
+  const inside here;
   if (extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   const launch_call how = {address_of(f),    "?",    dim3(gx, gy, gz),
                            dim3(bx, by, bz), shared, (cudaStream_t)stream};

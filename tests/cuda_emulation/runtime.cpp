@@ -214,6 +214,10 @@ static void check_pointers (const launch_call &how, const std::vector<const void
   }
 }
 
+static thread_local int depth;
+inside::inside() { depth++; }
+inside::~inside() { depth--; }
+
 cudaError_t launch (const launch_call &how, std::function<void()> thread,
                     const std::vector<const void *> &pointers) {
   EMU_CALL("cudaLaunchKernel");
@@ -259,6 +263,8 @@ static int resident_blocks (int threads, size_t shared) {
 
 using namespace emu;
 extern "C" {
+
+int emu_inside (void) { return depth > 0; }
 
 /* -- devices */
 

@@ -69,3 +69,19 @@ size_t symmetric_program (fx *x, int n) {
     for (int o = 0; o < x->f.nouts; o++) x->out[o].reduced |= fx_bit(batch), x->out[o].stride[batch] = 0;
   return outer * m * m;
 }
+
+void long_program (fx *x, bool wide) {
+  fx_init(x, GB_F32, wide);
+  const int lane = fx_axis(x, GB_AXIS_LANE, 70), tile = fx_axis(x, GB_AXIS_TILE, 300);
+  const gb_axes side[] = {fx_bit(lane), fx_bit(tile), fx_bit(lane) | fx_bit(tile)};
+  gb_ins *i = fx_ins(x, GB_INS_IOTA);
+  i->axis = tile, i->f = 0.5, i->g = 0.25;
+  int sum = fx_dst(x, i);
+  sum = fx_map(x, GB_OP_ADD, sum, fx_bind(x, 0.5), -1);
+  int v[6];
+  for (int n = 0; n < 6; n++) v[n] = fx_load(x, fx_operand(x, GB_F32, side[n % 3], true));
+  for (int n = 0; n < (wide ? 24 : 72); n++) {
+    sum = fx_map(x, GB_OP_ADD, sum, v[n % 6], -1);
+    if (wide || n == 71) fx_emit(x, sum, GB_OUT_REDUCE, GB_SUM, fx_bit(tile), 0, GB_F32, -1, true);
+  }
+}

@@ -13,6 +13,10 @@ product product_of (fx *x, gb_profile p, size_t n, size_t m, size_t d, size_t R,
 /* Its contraction with right-hand sides, or with one. */
 gb_out *product_contraction (fx *x, const product *q, int value, bool one, gb_axes reduced);
 
+/* Sums of sums over TILE. Instructions do not fit into the argument of a GPU's kernel, which has 4 KiB; 'wide': nor do
+** operands and outputs. */
+void long_program (fx *x, bool wide);
+
 /* Symmetric program number n: up to three outputs of one value. Returns its pairs. */
 size_t symmetric_program (fx *x, int n);
 

@@ -15,6 +15,9 @@
 
 extern atomic_long guarded_calls; /* calls of malloc, to check that the guard is in place */
 
+/* Where it holds, a call is no concern of the guard; NULL: everywhere. Of the thread that allocates. */
+extern int (*guard_exempt)(void);
+
 /* For at_step of gb_plan_memcheck; NULL disarms the guard. */
 void guard_step (const char *what);
 
