@@ -242,6 +242,14 @@ host/lower/structure.c
 'a cached program serves leaves of other strides'
 
 host/lower/decide.c
+'s/  if (numel(in) == 1) return false;//'
+'a product whose parameter has another type is not symmetric'
+
+host/lower/decide.c
+'s/return !twice \&\& (number ||/return !twice \&\& (/'
+'the cast of a number is a step'
+
+host/lower/decide.c
 's/if (from->stored \&\& !from->staged) add_source/if (false) add_source/'
 'what values are made of is not counted'
 

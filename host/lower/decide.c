@@ -182,12 +182,15 @@ bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
       gb_node_dtype(n->in[0]) == GB_BOOL)
     return false;
   const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_I64; /* rounded to f64 before f32 */
-  return !twice && gb_streams(s, n->in[0]);
+  const bool number = numel(n) == 1 &&
+                      !is_half(n); /* a parameter: read by each consumer, no step for itself */
+  return !twice && (number || gb_streams(s, n->in[0]));
 }
 
-/* What it is made of is read in another type than it is computed in, hence from memory. */
+/* What it is made of is read in another type than it is computed in, hence from memory, where it may exist in part. */
 static bool changes_type (const gb_node *n, const gb_node *in) {
   const gb_dtype own = gb_class_of(n), of = gb_class_of(in);
+  if (numel(in) == 1) return false;
   return n->op == GB_OP_CAST || (own != of && own != GB_BOOL && of != GB_BOOL);
 }
 

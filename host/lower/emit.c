@@ -282,9 +282,10 @@ static bool hoists (const gb_emitter *e, const gb_node *n, const gb_map *m) {
   return missing && size <= 4 * reach && (!gb_streams(e->s, n) || size <= e->s->decision[n->index].widest);
 }
 
-/* A generator under a view is not worth a step. */
-static bool is_view_of_generator (const gb_node *n) {
+/* A generator under a view is not worth a step, nor is a number that is read in another type. */
+static bool is_view_of_generator (const gb_emitter *e, const gb_node *n) {
   while (!gb_is_leaf(n) && gb_ops[n->op].kind == GB_KIND_VIEW && n->op != GB_OP_PICK) n = n->in[0];
+  if (gb_is_inlined_cast(e->s, n) && gb_shape_numel(gb_node_shape(n)) == 1) return true;
   return n->op == GB_OP_CONST || n->op == GB_OP_RANGE || n->op == GB_OP_EYE;
 }
 
@@ -305,7 +306,7 @@ int gb_emit_value (gb_emitter *e, gb_node *n, const gb_map *m) {
   const gb_dtype type = gb_class_of(n);
   const bool foreign = type != GB_BOOL && type != e->compute;
   if (foreign) return remember(e, n, m, gb_emit_load(e, gb_emit_staged(e, n, m)));
-  if (hoists(e, n, m) && !is_view_of_generator(n))
+  if (hoists(e, n, m) && !is_view_of_generator(e, n))
     return remember(e, n, m, gb_emit_load(e, gb_emit_stored(e, n, m)));
   gb_emit_full(e, n);
   if (++e->nested > MOST_NESTED) {

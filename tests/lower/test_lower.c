@@ -204,6 +204,29 @@ static void what_is_stored_is_as_the_table_says (void **unused) {
   assert_int_equal(different, 0);
 }
 
+static gb_node *as (gb_node *a, gb_dtype t) {
+  return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &a, NULL, NULL, t);
+}
+
+/* A parameter in f64 of a product in f32: a step for each type, none for a cast, and the product keeps its symmetry. */
+static void a_number_is_read_in_another_type_without_a_step (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  inputs_begin(1, GB_F32, 0);
+  gb_node *x = points(), *variance = as(map1(GB_OP_EXP, as(in1(1, -1, 1), GB_F64)), GB_F32);
+  gb_node *y = mm(map1(GB_OP_TANH, mul(rbf(x, x), variance)), column());
+  gb_lowered *low = lowered(1, &y);
+  bool symmetric = false;
+  for (int s = 0; s < low->nsteps; s++) {
+    assert_true(low->step[s].is_fold);
+    symmetric |= low->step[s].fold.symmetric;
+  }
+  assert_int_equal(low->nsteps, 2);
+  assert_true(symmetric);
+  gb_lowered_free(low);
+  eval_end();
+}
+
 /* One expression over leaves with different strides has different programs. */
 static void leaves_are_read_as_they_lie (void **unused) {
   (void)unused;
@@ -404,6 +427,7 @@ static void masks_as_numbers_stream (void **unused) {
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_stored_is_as_the_table_says),
+      cmocka_unit_test(a_number_is_read_in_another_type_without_a_step),
       cmocka_unit_test(leaves_are_read_as_they_lie),
       cmocka_unit_test(what_is_detached_lies_where_it_was_stored),
       cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
