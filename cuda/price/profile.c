@@ -82,7 +82,7 @@ static void fill (void) {
   p->read = 4e12;
   p->write = 3.5e12;
   p->launch_s = 3e-6;
-  p->step_s = 5e-6;
+  p->step_s = 3e-6;
   p->up = p->down = 5e10;
   p->copy_s = 1e-5;
   fill_dense(p);

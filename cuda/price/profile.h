@@ -28,7 +28,7 @@ typedef struct gb_cuda_profile {
   double special;     /* results of the special function units, a second */
   double fma64;       /* f64 instructions, a second */
   double read, write; /* bytes/s of its memory */
-  double launch_s;    /* of a kernel that does nothing, in a queue of them */
+  double launch_s;    /* of a kernel with 4 KiB of arguments that does nothing, in a queue of them */
   double step_s;      /* the host's part of a step */
   double up, down;    /* bytes/s from and to the host, through pinned memory */
   double copy_s;      /* of a copy of a few bytes, complete */

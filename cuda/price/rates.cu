@@ -1,4 +1,6 @@
 /* rates.cu - see rates.h. */
+#include <string.h>
+
 #include "cuda/launch.h"
 
 extern "C" {
@@ -40,8 +42,14 @@ static __global__ void powers (float *out, unsigned turns) {
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-static __global__ void nothing (float *out) {
-  if (threadIdx.x == 0 && blockIdx.x > 0) *out = 0; /* never */
+/* With the argument of a walk, which the driver copies. */
+struct argument {
+  float *out;
+  char rest[GB_CUDA_RATE_ARGUMENT - sizeof(float *)];
+};
+
+static __global__ void nothing (GB_PARAMETER argument a) {
+  if (threadIdx.x == 0 && blockIdx.x > 0) *a.out = 0; /* never */
 }
 
 extern "C" void gb_cuda_rate_start (gb_cuda_rate what, unsigned blocks, unsigned turns, void *out,
@@ -54,6 +62,11 @@ extern "C" void gb_cuda_rate_start (gb_cuda_rate what, unsigned blocks, unsigned
       GB_LAUNCH(multiply<double>, blocks, GB_CUDA_RATE_THREADS, 0, stream, (double *)out, turns, 0.999);
       break;
     case GB_CUDA_EX2: GB_LAUNCH(powers, blocks, GB_CUDA_RATE_THREADS, 0, stream, (float *)out, turns); break;
-    default: GB_LAUNCH(nothing, 1, 32, 0, stream, (float *)out);
+    default: {
+      argument a;
+      a.out = (float *)out;
+      memset(a.rest, 0, sizeof a.rest);
+      GB_LAUNCH(nothing, 1, 32, 0, stream, a);
+    }
   }
 }
