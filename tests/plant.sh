@@ -842,15 +842,23 @@ cuda/fold/totals.cuh
 'CUDA: of equal elements the last one is remembered'
 
 cuda/fold/store.cuh
-'s/  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});/  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{mirrored, 1});/'
+'s/^                     gb_cuda_words{own, 1});/                     gb_cuda_words{mirrored, 1});/'
 'CUDA: own rows continue the sum of mirrored ones'
+
+cuda/fold/store.cuh
+'s/^  if (first > 0) sum\[0\] = \*kept;//'
+'CUDA: what earlier panels have mirrored is forgotten'
+
+cuda/fold/layout.c
+'s/^  p->wide = p->per - first;/  p->wide = p->per - first > 1 ? p->per - first - 1 : 1;/'
+'CUDA: the last rows have nothing of what a symmetric panel mirrors'
 
 cuda/fold/store.cuh
 's/gb_absorb_number(gb_monoid_of(o), sum, some\[n\]/gb_absorb_number(gb_monoid_of(o), sum, some[AT_ONCE - 1 - n]/'
 'CUDA: eight chains are absorbed from the last to the first'
 
 cuda/fold/store.cuh
-'s/gb_cuda_words total = gb_kept_total(p, at);/gb_cuda_words total{own, 1};/'
+'s/gb_cuda_words total = gb_kept_total(p, word, element);/gb_cuda_words total{own, 1};/'
 'CUDA: totals that go on are not kept'
 
 cuda/fold/lists.c
@@ -882,7 +890,7 @@ cuda/fold/passes.c
 'CUDA: totals begin again with each combination of OUTER axes'
 
 cuda/fold/passes.c
-'s/l->carried ? 0 : unit \* p->each/unit * p->each/'
+'s/l->carried ? 0 : from \* p->each/from * p->each/'
 'CUDA: carried totals of the second panel lie with those of the first'
 
 cuda/fold/encode.c
@@ -913,8 +921,32 @@ cuda/emit/kernel.c
 's/  if (mirror)$/  if (false)/'
 'CUDA: generated mirrors have lanes right of the diagonal'
 
+cuda/emit/wave.c
+'s/"const bool mirrored = column >= diagonal + (q \/ %d + 1) \* %d;"/"const bool mirrored = column >= diagonal + q \/ %d * %d;"/'
+'CUDA: a generated wave mirrors the blocks on the diagonal'
+
+cuda/emit/wave.c
+'s/^    gb_text_line(&e->text, "const bool inside = column >= diagonal + q/    gb_text_line(\&e->text, "const bool inside = column >= diagonal + 0 * q/'
+'CUDA: rows of a generated wave begin left of their block'
+
+cuda/emit/wave.c
+'s/= from.%c, from.%c = A::identity(%d);/= from.%c, (void)from.%c, (void)A::identity(%d);/'
+'CUDA: a column of a generated wave begins with the chains of another one'
+
+cuda/emit/wave.c
+'s/^  gb_text_line(&e->text, "__syncwarp(gb_half_mask());");//'
+'CUDA: the last place of a generated wave folds chains that are under way'
+
+cuda/emit/wave.c
+'s/"const int first = (step - place) \* %d;"/"const int first = (step - place \/ 2) * %d;"/'
+'CUDA: two places of a generated wave work on the same columns'
+
+cuda/emit/wave.c
+'s/(%d + i) \* %d, t\[%d\];/(%d + 0 * i) * %d, t[%d];/'
+'CUDA: all chains of a generated wave are those of its first column of numbers'
+
 cuda/emit/output.c
-'s/both ? "if (ok\[q\]) " : ""/""/'
+'s/both ? "if (ok\[q\]) " :/false ? "" :/'
 'CUDA: generated totals count lanes past the edge'
 
 cuda/emit/output.c
@@ -982,11 +1014,11 @@ cuda/compile/workers.c
 'CUDA kernels: a GPU that closes compiles all that waits'
 
 cuda/fold/passes.c
-'s/&r->code\[p->reach == GB_CUDA_MIRROR\]/r->code/'
+'s/ \&\& r->code\[c\].source.reach == reach//'
 'CUDA kernels: what lies left of the diagonal is computed by the kernel of what lies right'
 
 cuda/fold/passes.c
-'s/^    gb_cuda_refuse(r->gpu, c, r->err);/    return st;/'
+'s/^  gb_cuda_refuse(r->gpu, c, r->err);/  return st;/'
 'CUDA kernels: a launch that is refused is an error of the fold'
 
 cuda/compile/compile.c

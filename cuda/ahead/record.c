@@ -49,6 +49,7 @@ static const char *name_of (int reach) {
     case GB_CUDA_ROW: return "rows";
     case GB_CUDA_COL: return "columns";
     case GB_CUDA_MIRROR: return "mirror";
+    case GB_CUDA_WAVE: return "wave";
     case GB_CUDA_ALL: return "all";
     default: return "elements";
   }

@@ -12,12 +12,16 @@ enum {
 };
 
 /* Registers of chains and held elements that a thread of so many elements may have. */
-static const struct { int batch, words; } budgets[] = {{8, 72}, {4, 140}, {2, 150}, {1, 72}};
+static const struct { int batch, words; } budgets[] = {{8, 72}, {4, 132}, {2, 150}, {1, 72}};
 
-static bool fits_reach (const gb_cuda_walk *w) {
+static bool fits_reach (const gb_cuda_walk *w, int reach) {
   if (w->nins > MOST_INS || w->lists) return false;
-  for (int k = 0; k < w->nouts; k++)
-    if (w->out[k].how == GB_CUDA_LSE || w->out[k].how == GB_CUDA_SELECT) return false;
+  for (int k = 0; k < w->nouts; k++) {
+    const int how = w->out[k].how;
+    if (how == GB_CUDA_LSE || how == GB_CUDA_SELECT) return false;
+    if (reach == GB_CUDA_WAVE && how != GB_CUDA_CHAIN && how != GB_CUDA_CONTRACT && how != GB_CUDA_DIFF)
+      return false;
+  }
   return true;
 }
 
@@ -42,7 +46,10 @@ static void describe_stream (gb_emission *e, int operand) {
 static void of_output (const gb_emission *e, const gb_cuda_out *o, int operand[3]) {
   const bool rows = e->reach == GB_CUDA_ROW;
   switch (o->how) {
-    case GB_CUDA_CONTRACT: operand[0] = rows ? o->rows : o->lanes; break;
+    case GB_CUDA_CONTRACT:
+      operand[0] = rows ? o->rows : o->lanes;
+      operand[1] = e->reach == GB_CUDA_WAVE ? o->rows : -1;
+      break;
     case GB_CUDA_DIFF: operand[0] = rows ? o->lanes : o->rows, operand[1] = rows ? o->rows : o->lanes; break;
     case GB_CUDA_PRODUCT:
       operand[0] = o->x;
@@ -103,9 +110,10 @@ static int held_words (const gb_emission *e) {
   return n;
 }
 
-/* Chains of so many elements; of a walk that sums both axes one for all, and a total in f64. */
+/* Chains of so many elements; of a walk that sums both axes one for all, and a total in f64; of a wave those of a column, too. */
 static int words_of_chains (const gb_emission *e, int batch) {
-  return e->reach == GB_CUDA_ALL ? e->chains + 8 / e->size * e->chains : e->chains * batch;
+  if (e->reach == GB_CUDA_ALL) return e->chains + 8 / e->size * e->chains;
+  return e->chains * batch + (e->reach == GB_CUDA_WAVE ? e->chains : 0);
 }
 
 static int chain_words (const gb_emission *e) { return words_of_chains(e, e->batch); }
@@ -185,6 +193,7 @@ static int aligned (int words, int to) { return (words + to - 1) / to * to; }
 ** a bank. */
 static void lay_out_row (gb_emission *e) {
   const int vector = 16 / e->size;
+  e->row = 0;
   e->whole = true;
   for (int k = 0; k < e->f->noperands; k++) {
     gb_stream *t = &e->stream[k];
@@ -199,8 +208,9 @@ static void lay_out_row (gb_emission *e) {
   if (e->passing == GB_CUDA_LANE && e->row > 0 && e->row / vector % 2 == 0) e->row += vector;
   const int words = chain_words(e) + held_words(e) * e->batch, most = e->batch == 1 ? 88 : 176;
   if (e->row > GB_EMIT_ROW || (words + e->row) * (e->size / 4) > most) e->whole = false;
-  e->rows = GB_CANON;
-  while (e->rows > GB_LANES && e->rows * e->row * e->size > GB_EMIT_STAGE) e->rows /= 2;
+  e->rows = e->reach == GB_CUDA_WAVE ? e->wave.rows : GB_CANON;
+  while (e->reach != GB_CUDA_WAVE && e->rows > GB_LANES && e->rows * e->row * e->size > GB_EMIT_STAGE)
+    e->rows /= 2;
 }
 
 /* Instructions of a pair, about. */
@@ -274,6 +284,30 @@ static void keep_streams (gb_emission *e) {
   }
 }
 
+/* Instructions of a pair but those of its outputs, about. */
+static int evaluation (const gb_emission *e) {
+  int cost = 0, times = 1;
+  const int first = e->w->code[GB_CUDA_FULL];
+  for (int n = first; n < first + e->w->ncode[GB_CUDA_FULL]; n++) {
+    const gb_cuda_ins *i = &e->w->ins[n];
+    if (i->kind == GB_INS_LOOP && times < 4096) times *= (int)e->f->axis[i->axis].extent;
+    if (i->kind != GB_INS_EMIT && i->kind != GB_INS_LOOP && i->kind != GB_INS_ENDLOOP)
+      cost += times * cost_of(e, n);
+  }
+  return cost;
+}
+
+/* A wave has other rows of a thread. */
+static bool choose_wave (gb_emission *e) {
+  gb_wave *w = &e->wave;
+  e->batch = 1;
+  lay_out_row(e);
+  if (!gb_wave_fits(w, e->chains, held_words(e), e->row, e->size, evaluation(e))) return false;
+  e->batch = w->batch;
+  e->threads = 2 * GB_CUDA_ROWS / e->batch;
+  return true;
+}
+
 static bool count_chains (gb_emission *e) {
   for (int k = 0; k < e->w->nouts; k++) {
     const gb_cuda_out *o = &e->w->out[k];
@@ -305,7 +339,7 @@ static bool reads_code (const gb_cuda_ins *i) {
 bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
                        gb_cuda_arithmetic a, gb_error *err) {
   *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
-  if (f->compute == GB_I64 || f->noperands > GB_EMIT_OPERANDS || !fits_reach(w)) return false;
+  if (f->compute == GB_I64 || f->noperands > GB_EMIT_OPERANDS || !fits_reach(w, reach)) return false;
   const bool columns = reach == GB_CUDA_COL || reach == GB_CUDA_MIRROR;
   e->held = columns ? GB_CUDA_TILE : GB_CUDA_LANE;
   e->passing = columns ? GB_CUDA_LANE : GB_CUDA_TILE;
@@ -321,7 +355,8 @@ bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, 
   for (int k = 0; k < f->noperands; k++) describe_stream(e, k);
   scan(e);
   keep_streams(e);
-  if (!count_chains(e) || !numbers_chains(e) || !choose_batch(e)) return false;
+  if (!count_chains(e) || !numbers_chains(e)) return false;
+  if (!(reach == GB_CUDA_WAVE ? choose_wave(e) : choose_batch(e))) return false;
   lay_out_row(e);
   choose_unroll(e);
   choose_blocks(e);

@@ -10,6 +10,7 @@
 
 #include "cuda/emit/emit.h"
 #include "cuda/emit/text.h"
+#include "cuda/emit/wave_room.h"
 
 enum {
   GB_EMIT_OPERANDS = 128,  /* of a fold that is emitted, at most */
@@ -40,7 +41,8 @@ typedef struct gb_emission {
   int size;          /* bytes of a word */
   int batch, threads, chains;
   int blocks; /* thread blocks that a multiprocessor is to have room for: a bound of registers, which ptxas needs to hear */
-  int row, rows;   /* words of a staged row, rows of a piece */
+  int row, rows; /* words of a staged row, rows of a piece */
+  gb_wave wave;
   unsigned rolled; /* INNER axes whose loops are not unrolled */
   bool whole;      /* a thread takes a whole row into registers */
   int unroll;      /* passing indices at once */
@@ -49,6 +51,7 @@ typedef struct gb_emission {
   bool *wanted;         /* by value: of one side, and read at level FULL */
   int *place;           /* by value: in a staged row */
   bool second;          /* the mirrored tiles of a walk over both axes, once more */
+  bool diagonal;        /* the blocks of a wave that touch the diagonal */
   void *memory;
   gb_text text;
 } gb_emission;

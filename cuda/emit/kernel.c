@@ -22,7 +22,7 @@ static int listed (const gb_emission *e) {
   return bytes > most || bytes == 0 ? 8 : bytes;
 }
 
-static void begin_kernel (gb_emission *e) {
+void gb_emit_begin (gb_emission *e) {
   const bool wide = e->f->compute == GB_F64;
   gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
   gb_text_line(&e->text, "#include \"cuda/fold/profile.cuh\"");
@@ -32,16 +32,22 @@ static void begin_kernel (gb_emission *e) {
   begin_lists(e);
   gb_text_line(&e->text, "typedef %s T;", wide ? "double" : "float");
   gb_text_line(&e->text, "typedef %s A;", wide ? "gb_double" : "gb_exact_float");
-  if (gb_emission_stages(e))
+  if (gb_emission_stages(e) && e->reach != GB_CUDA_WAVE)
     gb_text_line(&e->text, "__shared__ __align__(16) T stage[%d];", e->row * e->rows);
   gb_text_line(&e->text, "const int64_t nlane = (int64_t)p.nlane, ntile = (int64_t)p.ntile;");
-  gb_text_line(&e->text, "const size_t count = p.units * p.each;");
+  gb_text_line(&e->text, "const size_t count = p.%s * p.each;",
+               e->reach == GB_CUDA_MIRROR ? "wide" : "units");
+  if (e->f->symmetric && e->reach != GB_CUDA_ALL)
+    gb_text_line(&e->text, "const size_t first_super = p.unit %% p.per;");
+  if (e->reach == GB_CUDA_WAVE || (e->f->symmetric && e->reach == GB_CUDA_ROW))
+    gb_text_line(&e->text, "gb_cuda_word *const chains = p.chains + gb_mirrored_words(&p);");
+  else gb_text_line(&e->text, "gb_cuda_word *const chains = p.chains;");
   for (int a = 0; a < e->f->naxes; a++)
     if (e->f->axis[a].role == GB_AXIS_INNER) gb_text_line(&e->text, "const int i%d = 0;", a);
 }
 
 /* OUTER indices of a unit, and what does not depend on LANE or TILE. */
-static void begin_unit (gb_emission *e) {
+void gb_emit_begin_unit (gb_emission *e) {
   gb_text_line(&e->text, "size_t rest = unit / p.per;");
   for (int a = e->f->naxes - 1; a >= 0; a--) {
     if (e->f->axis[a].role != GB_AXIS_OUTER) continue;
@@ -57,7 +63,7 @@ static void begin_unit (gb_emission *e) {
   gb_emit_profiles(e);
 }
 
-static void begin_batch (gb_emission *e) {
+void gb_emit_begin_batch (gb_emission *e) {
   gb_text_line(&e->text, "#pragma unroll");
   gb_text_line(&e->text, "for (int q = 0; q < %d; q++) {", e->batch);
 }
@@ -66,18 +72,18 @@ static void begin_batch (gb_emission *e) {
 static void hold_lane (gb_emission *e, const char *lane) {
   gb_text_line(&e->text, "int64_t held[%d];", e->batch);
   gb_text_line(&e->text, "bool ok[%d];", e->batch);
-  begin_batch(e);
+  gb_emit_begin_batch(e);
   gb_text_line(&e->text, "ok[q] = %s < nlane;", lane);
   gb_text_line(&e->text, "held[q] = ok[q] ? %s : nlane - 1;", lane);
   gb_text_line(&e->text, "}");
 }
 
 /* The held side, from 'held[q]'. */
-static void hold (gb_emission *e) {
+void gb_emit_hold (gb_emission *e) {
   gb_emit_arrays(e, e->held);
   for (int v = 0; v < e->f->nvalues; v++)
     if (e->wanted[v] && e->level[v] == e->held) gb_text_line(&e->text, "T w%d[%d];", v, e->batch);
-  begin_batch(e);
+  gb_emit_begin_batch(e);
   gb_emit_streams(e, e->held);
   gb_emit_level(e, e->held);
   for (int v = 0; v < e->f->nvalues; v++)
@@ -85,7 +91,7 @@ static void hold (gb_emission *e) {
   gb_text_line(&e->text, "}");
 }
 
-static void declare_chains (gb_emission *e) {
+void gb_emit_declare_chains (gb_emission *e) {
   for (int k = 0; k < e->w->nouts; k++) {
     const gb_cuda_out *o = &e->w->out[k];
     const int n = o->slots * o->cols > 0 ? o->slots * o->cols : 1;
@@ -97,6 +103,13 @@ static void declare_chains (gb_emission *e) {
 
 /* -- what passes: indices [from, to), a piece at a time. All threads of a block go through the same pieces. */
 
+void gb_emit_staged_row (gb_emission *e) {
+  gb_emit_streams(e, e->passing);
+  gb_emit_level(e, e->passing);
+  for (int v = 0; v < e->f->nvalues; v++)
+    if (e->wanted[v] && e->level[v] == e->passing) gb_text_line(&e->text, "to[%d] = v%d;", e->place[v], v);
+}
+
 static void stage (gb_emission *e) {
   gb_text_line(&e->text, "__syncthreads();");
   gb_text_line(&e->text, "{"); /* what is read here is not kept in registers */
@@ -105,10 +118,7 @@ static void stage (gb_emission *e) {
   gb_text_line(&e->text, "for (int s = (int)threadIdx.x; s < n; s += %d) {", e->threads);
   gb_text_line(&e->text, "const int64_t pass = piece + s;");
   gb_text_line(&e->text, "T *const to = stage + s * %d;", e->row);
-  gb_emit_streams(e, e->passing);
-  gb_emit_level(e, e->passing);
-  for (int v = 0; v < e->f->nvalues; v++)
-    if (e->wanted[v] && e->level[v] == e->passing) gb_text_line(&e->text, "to[%d] = v%d;", e->place[v], v);
+  gb_emit_staged_row(e);
   gb_text_line(&e->text, "}");
   gb_text_line(&e->text, "}");
   gb_text_line(&e->text, "__syncthreads();");
@@ -120,21 +130,21 @@ static void begin_pieces (gb_emission *e) {
   if (gb_emission_stages(e)) stage(e);
 }
 
-/* Row s of the piece, where the thread reads it. */
-static void read_row (gb_emission *e) {
+/* Row s of the piece at 'rows', where the thread reads it. */
+void gb_emit_read_row (gb_emission *e, const char *rows) {
   static const char *const part[] = {"x", "y", "z", "w"};
   const int vector = 16 / e->size;
   const char *type = e->size == 4 ? "float4" : "double2";
   gb_text_line(&e->text, "const int64_t pass = piece + s;");
   if (!gb_emission_stages(e)) return;
   if (!e->whole) {
-    gb_text_line(&e->text, "const T *const r = stage + s * %d;", e->row);
+    gb_text_line(&e->text, "const T *const r = %s + s * %d;", rows, e->row);
     return;
   }
   gb_text_line(&e->text, "T r[%d];", e->row);
   gb_text_line(&e->text, "#pragma unroll");
   gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->row / vector);
-  gb_text_line(&e->text, "const %s four = ((const %s *)stage)[s * %d + i];", type, type, e->row / vector);
+  gb_text_line(&e->text, "const %s four = ((const %s *)%s)[s * %d + i];", type, type, rows, e->row / vector);
   for (int k = 0; k < vector; k++) gb_text_line(&e->text, "r[%d * i + %d] = four.%s;", vector, k, part[k]);
   gb_text_line(&e->text, "}");
 }
@@ -143,8 +153,8 @@ static void read_row (gb_emission *e) {
 static void run_piece (gb_emission *e, const char *first, const char *end, int step) {
   gb_text_line(&e->text, "#pragma unroll %d", e->unroll);
   gb_text_line(&e->text, "for (int s = %s; s < %s; s += %d) {", first, end, step);
-  read_row(e);
-  begin_batch(e);
+  gb_emit_read_row(e, "stage");
+  gb_emit_begin_batch(e);
   gb_emit_level(e, GB_CUDA_FULL);
   gb_text_line(&e->text, "}");
   gb_text_line(&e->text, "}");
@@ -152,18 +162,18 @@ static void run_piece (gb_emission *e, const char *first, const char *end, int s
 
 /* -- chains to their places */
 
-static void begin_chain_words (gb_emission *e, int k, const char *part) {
+void gb_emit_begin_chain_words (gb_emission *e, int k, const char *part) {
   const gb_cuda_out *o = &e->w->out[k];
   gb_text_line(&e->text, "#pragma unroll");
   gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots * o->cols);
-  gb_text_line(&e->text, "gb_cuda_word *const words = p.chains + (%s * %zu + %zu + i) * count + element;",
-               part, e->w->words, o->first);
+  gb_text_line(&e->text, "gb_cuda_word *const words = chains + (%s * %zu + %zu + i) * count + element;", part,
+               e->w->words, o->first);
 }
 
-static void write_rows (gb_emission *e) {
+void gb_emit_write_rows (gb_emission *e) {
   for (int k = 0; k < e->w->nouts; k++) {
-    begin_chain_words(e, k, "(p.mirrors + chunk)");
-    begin_batch(e);
+    gb_emit_begin_chain_words(e, k, "part");
+    gb_emit_begin_batch(e);
     gb_text_line(&e->text, "words[16 * q] = gb_as_word(c%d[i][q]);", k);
     gb_text_line(&e->text, "}");
     gb_text_line(&e->text, "}");
@@ -172,8 +182,8 @@ static void write_rows (gb_emission *e) {
 
 static void write_columns (gb_emission *e) {
   for (int k = 0; k < e->w->nouts; k++) {
-    begin_chain_words(e, k, "super");
-    begin_batch(e);
+    gb_emit_begin_chain_words(e, k, "part");
+    gb_emit_begin_batch(e);
     gb_text_line(&e->text, "const T sum = gb_tree<A>(%d, c%d[i][q]);", gb_emit_monoid(&e->w->out[k]), k);
     gb_text_line(&e->text, "if (gb_virtual_lane() == 0) words[q] = gb_as_word(sum);");
     gb_text_line(&e->text, "}");
@@ -184,21 +194,23 @@ static void write_columns (gb_emission *e) {
 /* -- ROW: a unit of 512 rows, a chunk of columns */
 
 static void emit_rows (gb_emission *e) {
-  gb_text_line(&e->text, "const size_t chunks = p.parts - p.mirrors;");
-  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * chunks; work += gridDim.x) {");
-  gb_text_line(&e->text, "const size_t unit = p.unit + work / chunks, chunk = work %% chunks;");
-  begin_unit(e);
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * p.parts; work += gridDim.x) {");
+  gb_text_line(&e->text, "const size_t unit = p.unit + work / p.parts, part = work %% p.parts;");
+  gb_emit_begin_unit(e);
   gb_text_line(&e->text, "const int own = gb_half() * %d + gb_virtual_lane();", 16 * e->batch);
   gb_text_line(&e->text, "const int64_t rows = (int64_t)(unit %% p.per) * %d;", GB_CUDA_ROWS);
   gb_text_line(&e->text, "const size_t element = (unit - p.unit) * %d + own;", GB_CUDA_ROWS);
   gb_text_line(&e->text, "int64_t held[%d];", e->batch);
-  begin_batch(e);
+  gb_emit_begin_batch(e);
   gb_text_line(&e->text, "held[q] = rows + own + 16 * q < nlane ? rows + own + 16 * q : nlane - 1;");
   gb_text_line(&e->text, "}");
-  hold(e);
-  declare_chains(e);
+  gb_emit_hold(e);
+  gb_emit_declare_chains(e);
   gb_emit_begin_chains(e);
-  gb_text_line(&e->text, "const int64_t from = (int64_t)chunk * %d;", GB_CANON);
+  if (e->f->symmetric)
+    gb_text_line(&e->text, "const int64_t from = (int64_t)(first_super * %d + part) * %d;",
+                 GB_SUPER / GB_CANON, GB_CANON);
+  else gb_text_line(&e->text, "const int64_t from = (int64_t)part * %d;", GB_CANON);
   gb_text_line(&e->text, "const int64_t to = from + %d < ntile ? from + %d : ntile;", GB_CANON, GB_CANON);
   if (e->f->symmetric) gb_text_line(&e->text, "const int64_t block = (rows + own) / %d * %d;", GB_TI, GB_TI);
   begin_pieces(e);
@@ -207,7 +219,7 @@ static void emit_rows (gb_emission *e) {
                  "const int first = block <= piece ? 0 : block - piece < n ? (int)(block - piece) : n;");
   run_piece(e, e->f->symmetric ? "first" : "0", "n", 1);
   gb_text_line(&e->text, "}");
-  write_rows(e);
+  gb_emit_write_rows(e);
   gb_text_line(&e->text, "}");
 }
 
@@ -217,22 +229,24 @@ static void emit_columns (gb_emission *e) {
   const bool mirror = e->reach == GB_CUDA_MIRROR;
   const int groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1;
   gb_text_line(&e->text, "const size_t supers = %s;", mirror ? "p.mirrors" : "p.parts");
-  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * %d * supers; work += gridDim.x) {",
-               groups);
+  gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.%s * %d * supers; work += gridDim.x) {",
+               mirror ? "wide" : "units", groups);
   gb_text_line(&e->text,
-               "const size_t super = work %% supers, group = work / supers, unit = p.unit + group / %d;",
+               "const size_t part = work %% supers, group = work / supers, unit = p.unit + group / %d;",
                groups);
-  begin_unit(e);
+  gb_text_line(&e->text, "const size_t super = %spart;", mirror ? "first_super + " : "");
+  if (mirror) gb_text_line(&e->text, "if (super > unit %% p.per) continue;");
+  gb_emit_begin_unit(e);
   gb_text_line(&e->text, "const int own = (int)(group %% %d) * %d + gb_half() * %d;", groups, GB_CUDA_COLUMNS,
                e->batch);
   gb_text_line(&e->text, "const int64_t column = (int64_t)(unit %% p.per * p.each) + own;");
   gb_text_line(&e->text, "const size_t element = (unit - p.unit) * p.each + own;");
   gb_text_line(&e->text, "int64_t held[%d];", e->batch);
-  begin_batch(e);
+  gb_emit_begin_batch(e);
   gb_text_line(&e->text, "held[q] = column + q < ntile ? column + q : ntile - 1;");
   gb_text_line(&e->text, "}");
-  hold(e);
-  declare_chains(e);
+  gb_emit_hold(e);
+  gb_emit_declare_chains(e);
   gb_emit_begin_chains(e);
   gb_text_line(&e->text, "const int64_t from = (int64_t)super * %d;", GB_SUPER);
   gb_text_line(&e->text, "int64_t to = from + %d < nlane ? from + %d : nlane;", GB_SUPER, GB_SUPER);
@@ -304,19 +318,19 @@ static void emit_all (gb_emission *e) {
   gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units * groups; work += gridDim.x) {");
   gb_text_line(&e->text, "const size_t unit = p.unit + work / groups, element = work / groups;");
   gb_text_line(&e->text, "const size_t part = work %% groups * %d + gb_half();", GB_CUDA_HALVES);
-  begin_unit(e);
+  gb_emit_begin_unit(e);
   gb_text_line(&e->text, "const int64_t lanes = (int64_t)part * %d;", GB_TI);
   hold_lane(e, "lanes + gb_virtual_lane() + 16 * q");
   gb_text_line(&e->text, "const int64_t first = (int64_t)(work %% groups) * %d;", GB_CUDA_HALVES * GB_TI);
   gb_text_line(&e->text, "const int64_t from = %s, to = ntile;", e->f->symmetric ? "first" : "0");
-  hold(e);
-  declare_chains(e);
+  gb_emit_hold(e);
+  gb_emit_declare_chains(e);
   declare_totals(e);
   begin_pieces(e);
   run_tiles(e);
   gb_text_line(&e->text, "}");
   for (int k = 0; k < e->w->nouts; k++) {
-    begin_chain_words(e, k, "part");
+    gb_emit_begin_chain_words(e, k, "part");
     gb_text_line(&e->text, "if (part < p.parts && gb_virtual_lane() == 0) *words = sum%d[i];", k);
     gb_text_line(&e->text, "}");
   }
@@ -329,31 +343,32 @@ static void emit_elements (gb_emission *e) {
   gb_text_line(&e->text, "const size_t wide = (p.nlane + %d) / %d;", GB_CUDA_ROWS - 1, GB_CUDA_ROWS);
   gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.units; work += gridDim.x) {");
   gb_text_line(&e->text, "const size_t unit = p.unit + work, of = unit %% p.per;");
-  begin_unit(e);
+  gb_emit_begin_unit(e);
   gb_text_line(&e->text, "const int own = gb_half() * %d + gb_virtual_lane();", GB_TI);
   gb_text_line(&e->text,
                "const int64_t pass = (int64_t)(of / wide), rows = (int64_t)(of %% wide) * %d + own;",
                GB_CUDA_ROWS);
   gb_text_line(&e->text, "const size_t element = unit * p.each + own - p.totals_first;");
-  gb_text_line(&e->text, "(void)element, (void)count;");
+  gb_text_line(&e->text, "(void)element, (void)count, (void)chains;");
   hold_lane(e, "rows + 16 * q");
   gb_emit_arrays(e, GB_CUDA_TILE);
   gb_emit_streams(e, GB_CUDA_TILE);
   gb_emit_level(e, GB_CUDA_TILE);
-  hold(e);
-  begin_batch(e);
+  gb_emit_hold(e);
+  gb_emit_begin_batch(e);
   gb_emit_level(e, GB_CUDA_FULL);
   gb_text_line(&e->text, "}");
   gb_text_line(&e->text, "}");
 }
 
 void gb_emit_kernel (gb_emission *e) {
-  begin_kernel(e);
+  gb_emit_begin(e);
   switch (e->reach) {
     case GB_CUDA_ROW: emit_rows(e); break;
     case GB_CUDA_COL:
     case GB_CUDA_MIRROR: emit_columns(e); break;
     case GB_CUDA_ALL: emit_all(e); break;
+    case GB_CUDA_WAVE: gb_emit_wave(e); break;
     default: emit_elements(e);
   }
   gb_text_line(&e->text, "}");

@@ -35,7 +35,20 @@ void gb_emit_store (gb_emission *e, int k,
 void gb_emit_begin_chains (gb_emission *e);
 int gb_emit_monoid (const gb_cuda_out *o);
 
-/* The kernel of each reach. */
+/* What kernels have in common: their heads, the unit of 'unit', a loop over the elements of a thread, the held side from
+** 'held[q]', chains, what fills the staged row 'to', row s of 'rows', words of output k, and chains of rows to them. */
+void gb_emit_begin (gb_emission *e);
+void gb_emit_begin_unit (gb_emission *e);
+void gb_emit_begin_batch (gb_emission *e);
+void gb_emit_hold (gb_emission *e);
+void gb_emit_declare_chains (gb_emission *e);
+void gb_emit_staged_row (gb_emission *e);
+void gb_emit_read_row (gb_emission *e, const char *rows);
+void gb_emit_begin_chain_words (gb_emission *e, int k, const char *part);
+void gb_emit_write_rows (gb_emission *e);
+
+/* The kernel of each reach; that of WAVE. */
 void gb_emit_kernel (gb_emission *e);
+void gb_emit_wave (gb_emission *e);
 
 #endif

@@ -32,9 +32,8 @@ static void slot_of (const gb_emission *e, const gb_cuda_out *o, char to[GB_EXPR
     if (o->slotted >> a & 1) gb_text_join(to, GB_EXPRESSION, " + %zu * i%d", o->mul[a] * (size_t)o->cols, a);
 }
 
-/* What the value is multiplied with, as an expression; empty: nothing. */
-static void factor_of (const gb_emission *e, const gb_cuda_out *o, char to[2 * GB_EXPRESSION]) {
-  const bool rows = e->reach == GB_CUDA_ROW;
+/* What the value is multiplied with in a chain of a row, or of a column, as an expression; empty: nothing. */
+static void factor_of (const gb_emission *e, const gb_cuda_out *o, bool rows, char to[2 * GB_EXPRESSION]) {
   int plus = -1, minus = -1;
   char x[GB_EXPRESSION], y[GB_EXPRESSION];
   if (o->how == GB_CUDA_CONTRACT) plus = rows ? o->rows : o->lanes;
@@ -51,13 +50,14 @@ static void factor_of (const gb_emission *e, const gb_cuda_out *o, char to[2 * G
   else gb_text_join(to, 2 * GB_EXPRESSION, "A::sub(%s, %s)", x, y);
 }
 
-static void emit_chain (gb_emission *e, int k, const char *value, const char *factor) {
+/* mirror: the chain of the column that passes. */
+static void emit_chain (gb_emission *e, int k, bool mirror, const char *value, const char *factor) {
   const gb_cuda_out *o = &e->w->out[k];
   const bool both = e->reach == GB_CUDA_ALL;
   char slot[GB_EXPRESSION], chain[2 * GB_EXPRESSION] = "";
   slot_of(e, o, slot);
-  gb_text_join(chain, sizeof chain, both ? "c%d[%s]" : "c%d[%s][q]", k, slot);
-  const char *guard = both ? "if (ok[q]) " : "";
+  gb_text_join(chain, sizeof chain, mirror ? "z%d[%s]" : both ? "c%d[%s]" : "c%d[%s][q]", k, slot);
+  const char *guard = both ? "if (ok[q]) " : !e->diagonal ? "" : mirror ? "if (mirrored) " : "if (inside) ";
   if (o->how == GB_CUDA_CHAIN)
     gb_text_line(&e->text, "%s%s = A::combine(%d, %s, %s);", guard, chain, gb_emit_monoid(o), chain, value);
   else if (o->how == GB_CUDA_PRODUCT)
@@ -95,8 +95,12 @@ void gb_emit_output (gb_emission *e, int n) {
   }
   const bool loop = o->axis >= 0 && o->how != GB_CUDA_CHAIN;
   if (loop) gb_emit_loop(e, o->axis);
-  factor_of(e, o, factor);
+  factor_of(e, o, e->reach == GB_CUDA_ROW || e->reach == GB_CUDA_WAVE, factor);
   if (e->reach == GB_CUDA_KEEP) emit_total(e, k, value, factor);
-  else emit_chain(e, k, value, factor);
+  else emit_chain(e, k, false, value, factor);
+  if (e->reach == GB_CUDA_WAVE) {
+    factor_of(e, o, false, factor);
+    emit_chain(e, k, true, value, factor);
+  }
   if (loop) gb_text_line(&e->text, "}");
 }

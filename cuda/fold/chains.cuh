@@ -9,12 +9,24 @@ GB_INLINE int gb_half (void) { return (int)threadIdx.x / GB_LANES; }
 GB_INLINE int gb_virtual_lane (void) { return (int)threadIdx.x % GB_LANES; }
 GB_INLINE unsigned gb_half_mask (void) { return 0xffffu << (gb_half() % 2 * GB_LANES); }
 
-/* The words of an output's chain number k, of one part and element of the panel. */
+GB_INLINE size_t gb_least (size_t a, size_t b) { return a < b ? a : b; }
+
+/* Of a symmetric walk over rows: the super-tile at which its panel begins, and words of mirrored chains. */
+GB_INLINE size_t gb_first_super (const gb_cuda_program *p) { return p->mirrors > 0 ? p->unit % p->per : 0; }
+GB_INLINE size_t gb_mirrored_words (const gb_cuda_program *p) {
+  return p->mirrors * p->words * p->wide * p->each;
+}
+
+/* The words of an output's chain number k, of one part and element of the panel; mirrored ones are the walk's MIRROR. */
+GB_INLINE gb_cuda_words gb_chain_words (const gb_cuda_program *p, bool mirror, const gb_cuda_out &o, int k,
+                                        size_t part, size_t element) {
+  const size_t count = (mirror ? p->wide : p->units) * p->each;
+  gb_cuda_word *const chains = p->chains + (mirror ? 0 : gb_mirrored_words(p));
+  return gb_cuda_words{chains + (part * p->words + o.first + (size_t)(k * o.words)) * count + element, count};
+}
 GB_INLINE gb_cuda_words gb_chain_words (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t part,
                                         size_t element) {
-  const size_t count = p->units * p->each;
-  return gb_cuda_words{p->chains + (part * p->words + o.first + (size_t)(k * o.words)) * count + element,
-                       count};
+  return gb_chain_words(p, p->reach == GB_CUDA_MIRROR, o, k, part, element);
 }
 
 /* What an output of how PRODUCT multiplies a value with: an operand, or its difference from a second one. */

@@ -18,16 +18,24 @@ gb_cuda_arithmetic gb_cuda_arithmetic_of (const gb_fold *f, int chosen) {
   return f->compute == GB_F32 ? (gb_cuda_arithmetic)chosen : GB_CUDA_EXACT;
 }
 
+/* False: there is no text of that reach. */
+static bool make (const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
+                  gb_cuda_code *out) {
+  gb_error err;
+  if (!gb_cuda_emit(f, w, reach, a, &out->source, &err)) return false;
+  out->key = gb_cuda_key_of(&out->source, a);
+  return true;
+}
+
 gb_cuda_code *gb_cuda_codes_new (const gb_fold *f, const gb_cuda_walk *walks, int nwalks,
                                  gb_cuda_arithmetic a) {
-  gb_error err;
   gb_cuda_code *codes = calloc(2 * (size_t)nwalks + 1, sizeof *codes);
-  for (int c = 0; codes != NULL && c < 2 * nwalks; c++) {
-    const gb_cuda_walk *w = &walks[c / 2];
-    const bool mirror = c % 2 == 1;
-    if (mirror && !(f->symmetric && w->reach == GB_CUDA_ROW)) continue;
-    if (gb_cuda_emit(f, w, mirror ? GB_CUDA_MIRROR : w->reach, a, &codes[c].source, &err))
-      codes[c].key = gb_cuda_key_of(&codes[c].source, a);
+  for (int n = 0; codes != NULL && n < nwalks; n++) {
+    const gb_cuda_walk *w = &walks[n];
+    const bool mirrors = f->symmetric && w->reach == GB_CUDA_ROW;
+    if (mirrors && make(f, w, GB_CUDA_WAVE, a, &codes[2 * n])) continue;
+    make(f, w, w->reach, a, &codes[2 * n]);
+    if (mirrors) make(f, w, GB_CUDA_MIRROR, a, &codes[2 * n + 1]);
   }
   return codes;
 }

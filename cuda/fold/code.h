@@ -13,7 +13,7 @@ gb_status gb_cuda_arithmetic_chosen (int *out, gb_error *err);
 /* Programs of other types than f32 have one class. */
 gb_cuda_arithmetic gb_cuda_arithmetic_of (const gb_fold *f, int chosen);
 
-/* Two a walk: of its own reach, and MIRROR. A walk without a text is the interpreter's; NULL: memory is short. */
+/* Two a walk: of its own reach, and MIRROR; or one of WAVE. A walk without a text is the interpreter's; NULL: memory is short. */
 gb_cuda_code *gb_cuda_codes_new (const gb_fold *f, const gb_cuda_walk *walks, int nwalks,
                                  gb_cuda_arithmetic a);
 void gb_cuda_codes_free (gb_cuda_code *codes, int nwalks); /* NULL is fine */

@@ -19,7 +19,7 @@ typedef struct gb_cuda_kernel {
   gb_cuda_arithmetic arithmetic;
   int nwalks;
   gb_cuda_walk *walks;
-  gb_cuda_code *code; /* two a walk: of its own reach, and MIRROR; NULL: nothing is compiled */
+  gb_cuda_code *code; /* two a walk: of its own reach, and MIRROR, or of WAVE; NULL: nothing is compiled */
 } gb_cuda_kernel;
 
 void gb_cuda_fold_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {

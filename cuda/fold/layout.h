@@ -10,20 +10,27 @@
 enum { GB_CUDA_GRID = 16 }; /* thread blocks a multiprocessor, at most */
 
 typedef struct gb_cuda_layout {
-  gb_cuda_program p;   /* all but addresses and what differs between panels */
-  size_t all;          /* units of the domain */
-  size_t panel;        /* units at once */
+  gb_cuda_program p; /* all but addresses and what differs between panels */
+  size_t all;        /* units of the domain */
+  size_t panel;      /* units at once; of a divided walk, bytes of their chains where one unit has no more */
+  size_t group;      /* units whose totals are there at once: a panel, or the combination that is divided */
+  bool
+      divided; /* symmetric rows whose combination is several panels: mirrored chains are those of later ones, too */
   size_t combinations; /* of reduced OUTER axes */
   bool carried;
   unsigned blocks; /* most thread blocks */
   size_t shared;   /* bytes of shared memory */
-  size_t lists, ins, chains, totals, registers,
+  size_t lists, ins, chains, totals, mirrored, registers,
       bytes;    /* places in scratch; lists that do not fit into the argument */
   size_t state; /* bytes of carried totals */
 } gb_cuda_layout;
 
 gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_cuda_walk *w,
                                 const gb_fold *part);
+/* The panel that begins at a unit, into a program of the layout. */
+void gb_cuda_enter_panel (const gb_cuda_layout *l, size_t unit, gb_cuda_program *p);
+/* The work of its panel as a share of all. */
+double gb_cuda_share_of_panel (const gb_cuda_layout *l, const gb_cuda_program *p);
 /* A place of so many bytes behind those that are taken. */
 size_t gb_cuda_place (size_t *used, size_t bytes);
 

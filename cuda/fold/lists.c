@@ -72,6 +72,7 @@ gb_status gb_cuda_send_lists (gb_cuda *gpu, const gb_cuda_layout *l, const gb_cu
   out->program.elsewhere = fits ? NULL : scratch + l->lists;
   out->program.ins = NULL;
   out->program.chains = (gb_cuda_word *)(scratch + l->chains);
+  out->program.mirrored = l->divided ? (gb_cuda_word *)(scratch + l->mirrored) : NULL;
   out->program.registers = l->shared == 0 && l->p.nregs > 0 ? scratch + l->registers : NULL;
   GB_TRY(put_lists(&lists, l, w, args));
   if (at->end > (int)GB_CUDA_LISTS) return gb_cuda_send_end(&sending, err);

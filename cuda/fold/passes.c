@@ -24,23 +24,56 @@ static gb_status start_compiled (const gb_cuda_run *r, const gb_cuda_module *m, 
   return gb_cuda_module_launch(m, (unsigned)(work < most ? work : most), r->gpu->stream, r->argument, r->err);
 }
 
-/* A pass that makes chains, by the compiled kernel where there is one: nobody can tell by the result. */
-static gb_status make (const gb_cuda_run *r, gb_cuda_pass pass, size_t work) {
-  const gb_cuda_program *p = &r->argument->program;
-  const gb_cuda_code *c = r->code == NULL ? NULL : &r->code[p->reach == GB_CUDA_MIRROR];
+/* The text of the walk's kernel of one reach; NULL: there is none. */
+static const gb_cuda_code *code_of (const gb_cuda_run *r, int reach) {
+  for (int c = 0; r->code != NULL && c < 2; c++)
+    if (r->code[c].source.text != NULL && r->code[c].source.reach == reach) return &r->code[c];
+  return NULL;
+}
+
+static double seconds_of_panel (const gb_cuda_run *r) {
+  return r->seconds * gb_cuda_share_of_panel(r->l, &r->argument->program);
+}
+
+/* The chains of one reach by the compiled kernel, where there is one ('*done'): nobody can tell by the result. */
+static gb_status make_compiled (const gb_cuda_run *r, int reach, bool *done) {
+  const gb_cuda_code *c = code_of(r, reach);
   const gb_cuda_module *m = NULL;
-  if (work == 0) return GB_OK;
-  if (c != NULL)
-    GB_TRY(gb_cuda_find(r->gpu, c, r->seconds * (double)p->units / (double)r->l->all, &m, r->err));
-  if (m != NULL) {
-    const gb_status st = start_compiled(r, m, c);
-    r->passes[1] += st == GB_OK;
-    if (st == GB_OK || st == GB_EDEVICE) return st;
-    gb_cuda_refuse(r->gpu, c, r->err);
-  }
+  *done = false;
+  if (c != NULL) GB_TRY(gb_cuda_find(r->gpu, c, seconds_of_panel(r), &m, r->err));
+  if (m == NULL) return GB_OK;
+  const gb_status st = start_compiled(r, m, c);
+  r->passes[1] += st == GB_OK;
+  *done = st == GB_OK;
+  if (st == GB_OK || st == GB_EDEVICE) return st;
+  gb_cuda_refuse(r->gpu, c, r->err);
+  return GB_OK;
+}
+
+/* A pass that makes chains. */
+static gb_status make (const gb_cuda_run *r, gb_cuda_pass pass, size_t work) {
+  bool done = work == 0;
+  if (!done) GB_TRY(make_compiled(r, r->argument->program.reach, &done));
+  if (done) return GB_OK;
   r->passes[0]++;
   GB_TRY(send_code(r));
   return start(r, pass, work, true);
+}
+
+/* Those of rows, and before them the mirrored ones of a symmetric walk; or both at once. */
+static gb_status make_rows (const gb_cuda_run *r) {
+  gb_cuda_program *p = &r->argument->program;
+  bool done = false;
+  if (p->mirrors > 0) {
+    GB_TRY(make_compiled(r, GB_CUDA_WAVE, &done));
+    if (done) return GB_OK;
+    p->reach = GB_CUDA_MIRROR;
+    const gb_status st =
+        make(r, GB_CUDA_COLUMNS_PASS, p->wide * (GB_CUDA_ROWS / GB_CUDA_COLUMNS) * p->mirrors);
+    p->reach = GB_CUDA_ROW;
+    GB_TRY(st);
+  }
+  return make(r, GB_CUDA_ROWS_PASS, p->units * p->parts);
 }
 
 /* The chains of the panel at the present combination of reduced OUTER axes. */
@@ -48,15 +81,7 @@ static gb_status make_chains (const gb_cuda_run *r) {
   gb_cuda_program *p = &r->argument->program;
   const size_t lists = p->lists ? GB_LANES : 1;
   switch (p->reach) {
-    case GB_CUDA_ROW:
-      if (p->mirrors > 0) {
-        p->reach = GB_CUDA_MIRROR;
-        const gb_status st =
-            make(r, GB_CUDA_COLUMNS_PASS, p->units * (GB_CUDA_ROWS / GB_CUDA_COLUMNS) * p->mirrors);
-        p->reach = GB_CUDA_ROW;
-        GB_TRY(st);
-      }
-      return make(r, GB_CUDA_ROWS_PASS, p->units * (p->parts - p->mirrors));
+    case GB_CUDA_ROW: return make_rows(r);
     case GB_CUDA_COL: return make(r, GB_CUDA_COLUMNS_PASS, p->units * (p->parts / lists));
     case GB_CUDA_ALL:
       return make(r, GB_CUDA_ALL_PASS, p->units * gb_cuda_ceiling(p->parts / lists, GB_CUDA_HALVES));
@@ -64,12 +89,15 @@ static gb_status make_chains (const gb_cuda_run *r) {
   }
 }
 
-static size_t blocks_of_totals (const gb_cuda_program *p) {
-  return gb_cuda_ceiling(p->units * p->each * p->words, GB_CUDA_BLOCK);
+/* A thread a word of so many units. */
+static gb_status end (const gb_cuda_run *r, gb_cuda_pass pass, size_t units) {
+  const gb_cuda_program *p = &r->argument->program;
+  return start(r, pass, gb_cuda_ceiling(units * p->each * p->words, GB_CUDA_BLOCK), false);
 }
 
 static gb_status absorb (const gb_cuda_run *r) {
-  return start(r, GB_CUDA_ABSORB_PASS, blocks_of_totals(&r->argument->program), false);
+  const gb_cuda_program *p = &r->argument->program;
+  return end(r, GB_CUDA_ABSORB_PASS, p->mirrors > 0 ? p->wide : p->units);
 }
 
 /* Row-major indices of a combination of reduced OUTER axes. */
@@ -81,34 +109,46 @@ static void enter_combination (gb_cuda_program *p, size_t combination) {
   }
 }
 
-/* Without a combination of reduced OUTER axes there are the identities. */
-static gb_status absorb_nothing (const gb_cuda_run *r) {
+/* Units [from, to) without a combination of reduced OUTER axes: there are the identities. */
+static gb_status absorb_nothing (const gb_cuda_run *r, size_t from, size_t to) {
   gb_cuda_program *p = &r->argument->program;
-  const size_t parts = p->parts, mirrors = p->mirrors;
+  const gb_cuda_program kept = *p;
+  p->unit = from, p->units = to - from;
   p->parts = p->mirrors = 0;
   const gb_status st = absorb(r);
-  p->parts = parts, p->mirrors = mirrors;
+  *p = kept;
   return st;
 }
 
-/* Units [p->unit, p->unit + p->units): chains and totals of one combination after the other, then the results, which the
-** last absorption stores, where there is one. */
-static gb_status run_panel (const gb_cuda_run *r, bool begins, bool ends) {
+/* Chains of the panels of a group at the present combination, and their absorption. */
+static gb_status run_panels (const gb_cuda_run *r, size_t from, size_t to) {
+  gb_cuda_program *p = &r->argument->program;
+  for (size_t unit = from; unit < to; unit += p->units) {
+    gb_cuda_enter_panel(r->l, unit, p);
+    GB_TRY(gb_cuda_pace(r->gpu, seconds_of_panel(r), r->err));
+    GB_TRY(make_chains(r));
+    if (p->reach != GB_CUDA_KEEP) GB_TRY(absorb(r));
+  }
+  return GB_OK;
+}
+
+/* A group of units: chains and totals of one combination after the other, then the results, which the last absorption
+** stores, where there is one. */
+static gb_status run_group (const gb_cuda_run *r, size_t from, size_t to, bool begins, bool ends) {
   gb_cuda_program *p = &r->argument->program;
   const size_t combinations = r->l->combinations;
   const bool absorbs = combinations == 0 ? begins : p->reach != GB_CUDA_KEEP;
   p->first = begins;
   p->last = ends;
-  if (combinations == 0 && begins) GB_TRY(absorb_nothing(r));
+  if (combinations == 0 && begins) GB_TRY(absorb_nothing(r, from, to));
   for (size_t c = 0; c < combinations; c++) {
     enter_combination(p, c);
     p->last = ends && c + 1 == combinations;
-    GB_TRY(gb_cuda_pace(r->gpu, r->seconds * (double)p->units / (double)r->l->all, r->err));
-    GB_TRY(make_chains(r));
-    if (absorbs) GB_TRY(absorb(r));
+    GB_TRY(run_panels(r, from, to));
     p->first = false;
   }
-  return ends && !absorbs ? start(r, GB_CUDA_STORE_PASS, blocks_of_totals(p), false) : GB_OK;
+  p->unit = from, p->units = to - from;
+  return ends && !absorbs ? end(r, GB_CUDA_STORE_PASS, p->units) : GB_OK;
 }
 
 gb_status gb_cuda_run_walk (const gb_cuda_run *r, char *state) {
@@ -117,13 +157,12 @@ gb_status gb_cuda_run_walk (const gb_cuda_run *r, char *state) {
   gb_cuda_program *p = &r->argument->program;
   char *scratch = r->args->scratch;
   const bool begins = !l->carried || carry->first, ends = !l->carried || carry->last;
-  for (size_t unit = 0; unit < l->all; unit += l->panel) {
-    p->unit = unit;
-    p->units = l->all - unit < l->panel ? l->all - unit : l->panel;
+  for (size_t from = 0, to; from < l->all; from = to) {
+    to = l->all - from < l->group ? l->all : from + l->group;
     p->totals = (gb_cuda_word *)(l->carried ? state : scratch + l->totals);
-    p->totals_first = l->carried ? 0 : unit * p->each;
-    p->totals_count = (l->carried ? l->all : p->units) * p->each;
-    GB_TRY(run_panel(r, begins, ends));
+    p->totals_first = l->carried ? 0 : from * p->each;
+    p->totals_count = (l->carried ? l->all : to - from) * p->each;
+    GB_TRY(run_group(r, from, to, begins, ends));
   }
   return GB_OK;
 }

@@ -13,7 +13,7 @@ typedef struct gb_cuda_run {
   const gb_cuda_walk *walk;
   const gb_fold_args *args;
   gb_cuda_argument *argument; /* of every kernel: its program says which units, and of which combination */
-  const gb_cuda_code *code;   /* of the walk: its own reach, and MIRROR; NULL: nothing is compiled */
+  const gb_cuda_code *code;   /* of the walk: its own reach, and MIRROR, or WAVE; NULL: nothing is compiled */
   double seconds;             /* that the interpreter takes for one combination, roughly */
   int *passes;                /* that made chains: by the interpreter, by compiled kernels */
   gb_error *err;

@@ -18,13 +18,15 @@ enum {
   GB_CUDA_COLUMNS = GB_CUDA_HALVES * GB_CUDA_BATCH /* TILE indices of a thread block that reduces LANE */
 };
 
-/* Which of LANE and TILE a walk reduces. MIRROR: the lanes of a symmetric program that lie left of the diagonal. */
+/* Which of LANE and TILE a walk reduces. MIRROR: the lanes of a symmetric program that lie left of the diagonal; WAVE: ROW
+** and MIRROR in one pass, which only generated kernels have. */
 typedef enum gb_cuda_reach {
   GB_CUDA_KEEP,
   GB_CUDA_ROW,
   GB_CUDA_COL,
   GB_CUDA_ALL,
-  GB_CUDA_MIRROR
+  GB_CUDA_MIRROR,
+  GB_CUDA_WAVE
 } gb_cuda_reach;
 
 /* How an element enters its chain. PRODUCT: times an operand that varies along kept axes, or a difference of two. */
@@ -110,12 +112,18 @@ typedef struct gb_cuda_program {
   unsigned kept, reduced;     /* OUTER axes */
   size_t index[GB_FOLD_AXES]; /* of reduced OUTER axes */
   size_t words;               /* of an element: all outputs' slots, columns and words of a total */
-  size_t parts;               /* chains of an element in a launch */
-  size_t mirrors;             /* of them, the first ones, of lanes left of the diagonal */
+  size_t parts;               /* chains of an element in a launch; of rows, without the mirrored ones */
+  size_t mirrors;             /* of rows of a symmetric program: super-tiles of the panel, which are as many
+                                 mirrored chains of an element behind them; 0: of another walk */
   size_t unit, units; /* thread blocks' worth of elements: the first one of this panel, and how many it has */
   size_t each;        /* elements of a unit */
   size_t per;         /* units of one combination of kept OUTER axes */
-  gb_cuda_word *chains; /* [parts][words][elements of the panel] */
+  size_t wide; /* units that have mirrored chains: the panel's and those behind them in its combination */
+  /* [mirrors][words][elements of wide], then [parts][words][elements of the panel]. Where a panel begins within a
+     combination, parts begin at its diagonal. */
+  gb_cuda_word *chains;
+  gb_cuda_word
+      *mirrored; /* of a combination in several panels, [words][its elements]: what these have mirrored */
   gb_cuda_word *totals; /* [words][elements]: of the panel, or all of them where they are carried */
   size_t totals_first, totals_count;
   char *registers; /* [blocks of the grid][nregs][batch][threads], or NULL: in shared memory */

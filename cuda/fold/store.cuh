@@ -16,11 +16,10 @@ GB_INLINE const gb_cuda_out *gb_total_at (const gb_cuda_program *p, size_t word,
   return NULL;
 }
 
-/* Where word number 'at' of the panel lies between launches. */
-GB_INLINE gb_cuda_words gb_kept_total (const gb_cuda_program *p, size_t at) {
-  const size_t count = p->units * p->each;
-  const size_t element = p->unit * p->each + at % count - p->totals_first;
-  return gb_cuda_words{p->totals + at / count * p->totals_count + element, p->totals_count};
+/* Where a word of an element of the panel lies between launches. */
+GB_INLINE gb_cuda_words gb_kept_total (const gb_cuda_program *p, size_t word, size_t element) {
+  const size_t number = p->unit * p->each + element - p->totals_first;
+  return gb_cuda_words{p->totals + word * p->totals_count + number, p->totals_count};
 }
 
 /* -- stores */
@@ -83,16 +82,15 @@ GB_DEVICE void gb_store_element (const gb_cuda_program *p, const gb_cuda_out &o,
 
 /* -- absorption */
 
-/* Parts [from, to) into one total: the mirrored ones and the others are sums of their own. Those of numbers are read some
-** at a time, so that memory does not wait for sums. */
+/* Parts [from, to) into one total. Those of numbers are read some at a time, so that memory does not wait for sums. */
 template <class A>
-GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
-                                size_t from, size_t to, gb_cuda_words into) {
+GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, bool mirror, const gb_cuda_out &o, int k,
+                                size_t element, size_t from, size_t to, gb_cuda_words into) {
   enum { AT_ONCE = 8 };
   size_t part = from;
   if (gb_is_number(o)) {
-    const size_t step = p->words * p->units * p->each;
-    const gb_cuda_word *chain = gb_chain_words(p, o, k, part, element).at;
+    const size_t step = p->words * (mirror ? p->wide : p->units) * p->each;
+    const gb_cuda_word *chain = gb_chain_words(p, mirror, o, k, part, element).at;
     gb_cuda_word sum = into[0];
     for (; part + AT_ONCE <= to; part += AT_ONCE, chain += AT_ONCE * step) {
       gb_cuda_word some[AT_ONCE];
@@ -101,42 +99,68 @@ GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, const gb_cuda_out &o, 
     }
     into[0] = sum;
   }
-  for (; part < to; part++) gb_absorb<A>(o, into, gb_chain_words(p, o, k, part, element));
+  for (; part < to; part++) gb_absorb<A>(o, into, gb_chain_words(p, mirror, o, k, part, element));
+}
+
+/* What an element of a symmetric walk has left of the diagonal. It grows from panel to panel, and is complete with the
+** panel that has the element; what earlier panels have mirrored is 'kept'. */
+template <class A>
+GB_DEVICE gb_cuda_word gb_absorb_mirrored (const gb_cuda_program *p, const gb_cuda_out &o, int k,
+                                           size_t element, const gb_cuda_word *kept) {
+  const size_t super = (p->unit + element / p->each) % p->per, first = gb_first_super(p);
+  gb_cuda_word sum[2];
+  gb_identity<A>(o, gb_cuda_words{sum, 1});
+  if (first > 0) sum[0] = *kept;
+  gb_absorb_parts<A>(p, true, o, k, element, 0, gb_least(super - first + 1, p->mirrors),
+                     gb_cuda_words{sum, 1});
+  return sum[0];
+}
+/* Its place, of a combination that is divided into panels. */
+GB_INLINE gb_cuda_word *gb_kept_mirrored (const gb_cuda_program *p, size_t word, size_t element) {
+  const size_t super = (p->unit + element / p->each) % p->per;
+  return p->mirrored + (word * p->per + super) * p->each + element % p->each;
 }
 
 /* The chains of one element's output into its total. */
 template <class A>
-GB_DEVICE void gb_absorb_all (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t element,
-                              gb_cuda_words total) {
+GB_DEVICE void gb_absorb_all (const gb_cuda_program *p, const gb_cuda_out &o, int k, size_t word,
+                              size_t element, gb_cuda_words total) {
   if (p->mirrors == 0) {
-    gb_absorb_parts<A>(p, o, k, element, 0, p->parts, total);
+    gb_absorb_parts<A>(p, false, o, k, element, 0, p->parts, total);
     return;
   }
+  const size_t super = (p->unit + element / p->each) % p->per;
   gb_cuda_word mirrored[2], own[2];
-  gb_identity<A>(o, gb_cuda_words{mirrored, 1});
+  mirrored[0] = gb_absorb_mirrored<A>(p, o, k, element, gb_kept_mirrored(p, word, element));
   gb_identity<A>(o, gb_cuda_words{own, 1});
-  gb_absorb_parts<A>(p, o, k, element, 0, p->mirrors, gb_cuda_words{mirrored, 1});
-  gb_absorb_parts<A>(p, o, k, element, p->mirrors, p->parts, gb_cuda_words{own, 1});
+  gb_absorb_parts<A>(p, false, o, k, element, (super - gb_first_super(p)) * (GB_SUPER / GB_CANON), p->parts,
+                     gb_cuda_words{own, 1});
   gb_absorb<A>(o, gb_cuda_words{mirrored, 1}, gb_cuda_words{own, 1});
   gb_absorb<A>(o, total, gb_cuda_words{mirrored, 1});
 }
 
 /* Absorbs, and stores what is complete. A total that this launch both begins and completes is nowhere but here; lists of
-** any length lie in memory. */
+** any length lie in memory. Rows behind a symmetric panel have what it has mirrored. */
 template <class A> __global__ void gb_absorb_chains (GB_PARAMETER gb_cuda_argument argument) {
   const gb_cuda_program *p = &argument.program;
-  const size_t count = p->units * p->each, n = count * p->words;
+  const size_t count = (p->mirrors > 0 ? p->wide : p->units) * p->each, n = count * p->words;
   for (size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x; at < n;
        at += (size_t)gridDim.x * blockDim.x) {
+    const size_t word = at / count, element = at % count;
     int k;
-    const gb_cuda_out *o = gb_total_at(p, at / count, &k);
+    const gb_cuda_out *o = gb_total_at(p, word, &k);
     if (o == NULL) continue;
+    if (element >= p->units * p->each) {
+      gb_cuda_word *const kept = gb_kept_mirrored(p, word, element);
+      *kept = gb_absorb_mirrored<A>(p, *o, k, element, kept);
+      continue;
+    }
     gb_cuda_word own[2];
-    gb_cuda_words total = gb_kept_total(p, at);
+    gb_cuda_words total = gb_kept_total(p, word, element);
     if (p->first && p->last && o->how != GB_CUDA_SELECT) total = gb_cuda_words{own, 1};
     if (p->first) gb_identity<A>(*o, total);
-    gb_absorb_all<A>(p, *o, k, at % count, total);
-    if (p->last) gb_store_element<A>(p, *o, k, at % count, total);
+    gb_absorb_all<A>(p, *o, k, word, element, total);
+    if (p->last) gb_store_element<A>(p, *o, k, element, total);
   }
 }
 
@@ -148,7 +172,7 @@ template <class A> __global__ void gb_store_totals (GB_PARAMETER gb_cuda_argumen
        at += (size_t)gridDim.x * blockDim.x) {
     int k;
     const gb_cuda_out *o = gb_total_at(p, at / count, &k);
-    if (o != NULL) gb_store_element<A>(p, *o, k, at % count, gb_kept_total(p, at));
+    if (o != NULL) gb_store_element<A>(p, *o, k, at % count, gb_kept_total(p, at / count, at % count));
   }
 }
 

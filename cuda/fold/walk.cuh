@@ -27,7 +27,6 @@ template <class A> GB_DEVICE void gb_locate (gb_frame<A> &f, size_t combination)
   }
 }
 
-GB_INLINE size_t gb_least (size_t a, size_t b) { return a < b ? a : b; }
 /* The index, or the last one before the end. */
 GB_INLINE size_t gb_within (size_t i, size_t end) { return end == 0 ? 0 : gb_least(i, end - 1); }
 
@@ -62,14 +61,14 @@ template <class A> GB_DEVICE void gb_walk_rows (gb_frame<A> &f, size_t unit, siz
   gb_locate(f, unit / p->per);
   sink.c.along_lane = false;
   sink.c.held = GB_TJ;
-  sink.c.part = p->mirrors + chunk;
+  sink.c.part = chunk;
   for (int w = 0; w < W; w++) {
     const size_t lane = block + (size_t)gb_virtual_lane() + (size_t)w * GB_LANES;
     sink.c.valid[w] = lane < p->nlane;
     sink.c.element[w] = (unit - p->unit) * GB_CUDA_ROWS + lane - rows;
     f.lane[w] = gb_within(lane, p->nlane);
   }
-  size_t from = chunk * GB_CANON;
+  size_t from = (gb_first_super(p) * (GB_SUPER / GB_CANON) + chunk) * GB_CANON;
   const size_t first = from, to = gb_least(from + GB_CANON, p->ntile);
   if (p->symmetric && from < block) from = block;
   for (int w = 0; w < W; w++) f.tile[w] = gb_within(from, p->ntile);
@@ -90,9 +89,8 @@ template <class A> __global__ void gb_rows (GB_PARAMETER gb_cuda_argument argume
   const gb_cuda_program *p = &argument.program;
   GB_SHARED_ROOM(char, shared);
   gb_frame<A> f = gb_enter<A>(p, shared);
-  const size_t chunks = p->parts - p->mirrors;
-  for (size_t k = blockIdx.x; k < p->units * chunks; k += gridDim.x)
-    gb_walk_rows(f, p->unit + k / chunks, k % chunks);
+  for (size_t k = blockIdx.x; k < p->units * p->parts; k += gridDim.x)
+    gb_walk_rows(f, p->unit + k / p->parts, k % p->parts);
 }
 
 /* -- COL: sums over LANE, a super-tile at a time. A half-warp is the 16 virtual lanes of four columns. */
@@ -134,9 +132,11 @@ template <class A> GB_CALLED void gb_join_columns (gb_frame<A> &f, const gb_chai
   }
 }
 
-/* Columns from 'column' on, of the lanes of a super-tile. 'element': the number in the panel of the first of them. */
+/* Columns from 'column' on, of the lanes of a super-tile. 'element': the number in the panel of the first of them; part:
+** of their chains. */
 template <class A>
-GB_DEVICE void gb_walk_columns (gb_frame<A> &f, size_t unit, size_t column, size_t element, size_t super) {
+GB_DEVICE void gb_walk_columns (gb_frame<A> &f, size_t unit, size_t column, size_t element, size_t super,
+                                size_t part) {
   const gb_cuda_program *p = f.p;
   gb_no_sink none;
   gb_column_sink<A> sink;
@@ -146,7 +146,7 @@ GB_DEVICE void gb_walk_columns (gb_frame<A> &f, size_t unit, size_t column, size
   if (p->reach == GB_CUDA_MIRROR) to = gb_least(to, first / GB_TI * GB_TI);
   sink.c.along_lane = false;
   sink.c.held = p->strip ? GB_SUPER / GB_LANES : W;
-  sink.c.part = p->lists ? super * GB_LANES + (size_t)gb_virtual_lane() : super;
+  sink.c.part = p->lists ? part * GB_LANES + (size_t)gb_virtual_lane() : part;
   for (int w = 0; w < W; w++) {
     sink.c.valid[w] = first + (size_t)w < p->ntile;
     sink.c.element[w] = element + (size_t)gb_half() * W + (size_t)w;
@@ -177,9 +177,12 @@ template <class A> __global__ void gb_columns (GB_PARAMETER gb_cuda_argument arg
   const bool mirror = p->reach == GB_CUDA_MIRROR;
   const size_t supers = mirror ? p->mirrors : p->lists ? p->parts / GB_LANES : p->parts;
   const size_t groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1; /* of columns in a unit */
-  for (size_t k = blockIdx.x; k < p->units * groups * supers; k += gridDim.x) {
+  const size_t units = mirror ? p->wide : p->units, first = mirror ? gb_first_super(p) : 0;
+  for (size_t k = blockIdx.x; k < units * groups * supers; k += gridDim.x) {
     const size_t n = k / supers, unit = p->unit + n / groups, group = n % groups * GB_CUDA_COLUMNS;
-    gb_walk_columns(f, unit, unit % p->per * p->each + group, (unit - p->unit) * p->each + group, k % supers);
+    if (mirror && first + k % supers > unit % p->per) continue;
+    gb_walk_columns(f, unit, unit % p->per * p->each + group, (unit - p->unit) * p->each + group,
+                    first + k % supers, k % supers);
   }
 }
 

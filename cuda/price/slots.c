@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/emit/wave_room.h"
 #include "cuda/fold/program.h"
 #include "cuda/price/profile.h"
 
@@ -14,6 +15,9 @@ typedef struct pricing {
   double lanes, rows, outer;
   bool unit, f64;
   double slots, special, doubles; /* of one pair */
+  double outputs;                 /* of 'slots', or of 'doubles': what outputs take */
+  double chains;                  /* of an element */
+  bool wave;                      /* a symmetric program whose pairs are evaluated once */
   double side;                    /* of one index of LANE or TILE */
 } pricing;
 
@@ -135,6 +139,50 @@ static double overhead (const gb_fold *f, bool f64) {
   return (ceil(passing / (f64 ? 2 : 4)) + 1.6) / held;
 }
 
+/* Elements of the operands that vary along one side alone, at one of its indices. */
+static double words_of_side (const gb_fold *f, gb_axes side, gb_axes other) {
+  double words = 0;
+  for (int o = 0; o < f->noperands; o++) {
+    double of = 1;
+    gb_axes axes = 0;
+    for (int a = 0; a < f->naxes; a++) {
+      if (f->operand[o].stride[a] == 0) continue;
+      axes |= 1u << a;
+      if (f->axis[a].role == GB_AXIS_INNER) of *= extent(f, a);
+    }
+    if ((axes & side) != 0 && (axes & other) == 0) words += of;
+  }
+  return words;
+}
+
+/* A symmetric program of sums over TILE alone is a wave (emit/wave_room.h) where one fits: its outputs take an element twice,
+** and each column's chains pass through shared memory. */
+static void add_overhead (pricing *p) {
+  const gb_fold *f = p->f;
+  const int size = p->f64 ? 8 : 4, vector = 16 / size;
+  gb_wave w;
+  p->wave = f->symmetric;
+  for (int o = 0; o < f->nouts; o++)
+    p->wave &= f->out[o].kind != GB_OUT_STORE && (f->out[o].reduced & (p->lane | p->tile)) == p->tile;
+  const double row = words_of_side(f, p->tile, p->lane), held = words_of_side(f, p->lane, p->tile);
+  p->wave &= p->chains < 256 && row < 256 && held < 256 &&
+             gb_wave_fits(&w, (int)p->chains, (int)held, vector * (int)ceil(row / vector), size,
+                          p->slots + p->doubles - p->outputs);
+  if (!p->wave) {
+    p->slots += overhead(f, p->f64);
+    return;
+  }
+  *(p->f64 ? &p->doubles : &p->slots) += p->outputs;
+  p->slots += (ceil(row / vector) + 2 * p->chains + 1.75) / w.batch;
+}
+
+static void add_output (pricing *p, double times, const gb_out *o) {
+  const price x = of_emit(p, o);
+  add(p, p->lane | p->tile, times, x);
+  p->outputs += times * x.slots;
+  p->chains += times * (o->kind == GB_OUT_REDUCE ? 1 : extent(p->f, o->axis));
+}
+
 static void add_all (pricing *p) {
   double times[GB_FOLD_AXES + 1] = {1};
   int depth = 0;
@@ -143,13 +191,13 @@ static void add_all (pricing *p) {
     if (i->kind == GB_INS_LOOP && depth < GB_FOLD_AXES)
       times[depth + 1] = times[depth] * extent(p->f, i->axis), depth++;
     else if (i->kind == GB_INS_ENDLOOP && depth > 0) depth--;
-    else if (i->kind == GB_INS_EMIT) add(p, p->lane | p->tile, times[depth], of_emit(p, &p->f->out[i->x]));
+    else if (i->kind == GB_INS_EMIT) add_output(p, times[depth], &p->f->out[i->x]);
     else add(p, i->deps, times[depth], of_ins(p, i));
   }
-  p->slots += overhead(p->f, p->f64);
+  add_overhead(p);
 }
 
-/* Outputs that reduce the same axes are one walk; a symmetric one takes what is left of the diagonal by columns. */
+/* Outputs that reduce the same axes are one walk. */
 static int count_walks (const gb_fold *f) {
   int n = 0;
   for (int o = 0; o < f->nouts; o++) {
@@ -160,11 +208,12 @@ static int count_walks (const gb_fold *f) {
   return n > 0 ? n : 1;
 }
 
-/* Chains are a kernel, and totals and results another one; stored elements need no more than one. */
-static double count_launches (const gb_fold *f) {
+/* Chains are a kernel, and totals and results another one; stored elements need no more than one. A symmetric walk that is no
+** wave takes what is left of the diagonal by columns. */
+static double count_launches (const pricing *p) {
   bool sums = false;
-  for (int o = 0; o < f->nouts; o++) sums |= f->out[o].kind != GB_OUT_STORE;
-  return count_walks(f) * (sums ? f->symmetric ? 3 : 2 : 1);
+  for (int o = 0; o < p->f->nouts; o++) sums |= p->f->out[o].kind != GB_OUT_STORE;
+  return count_walks(p->f) * (sums ? p->f->symmetric && !p->wave ? 3 : 2 : 1);
 }
 
 static double bytes_of (const gb_fold *f, const ptrdiff_t *stride, gb_dtype t) {
@@ -189,19 +238,29 @@ static double memory (const pricing *p) {
 
 static double whole (double n, double of) { return of * ceil(n / of); }
 
-/* A thread block with a few rows, or a chunk with a few columns, takes as long as a whole one. */
+/* Thread blocks of a walk and their pairs. One with a few rows, or a chunk with a few columns, takes as long as a whole one.
+** Those of a wave are the squares of super-tiles on the diagonal and above it. */
+static double blocks_of (const pricing *p, double *pairs) {
+  const double rows = p->rows < GB_CANON ? p->rows : whole(p->rows, GB_CANON),
+               supers = ceil(p->lanes / GB_CUDA_ROWS);
+  if (p->wave) {
+    *pairs = GB_CUDA_ROWS * fmin(rows, GB_SUPER);
+    return p->outer * supers * (supers + 1) / 2;
+  }
+  *pairs = GB_CUDA_ROWS * fmin(rows, GB_CANON);
+  return count_walks(p->f) * p->outer * supers * ceil(rows / GB_CANON);
+}
+
 gb_cuda_work gb_cuda_work_of (const gb_fold *f, const char *arithmetic) {
   pricing p = pricing_of(f, arithmetic);
   add_all(&p);
-  const double rows = p.rows < GB_CANON ? p.rows : whole(p.rows, GB_CANON),
-               lanes = whole(p.lanes, GB_CUDA_ROWS);
-  const double blocks = count_walks(f) * p.outer * lanes / GB_CUDA_ROWS * ceil(rows / GB_CANON);
-  const double pairs = count_walks(f) * p.outer * lanes * rows;
-  const double sides = blocks * (GB_CUDA_ROWS + fmin(rows, GB_CANON));
+  double each;
+  const double blocks = blocks_of(&p, &each), pairs = blocks * each;
+  const double sides = blocks * (GB_CUDA_ROWS + each / GB_CUDA_ROWS);
   return (gb_cuda_work){.slots = pairs * p.slots + sides * p.side,
                         .special = pairs * p.special,
                         .f64 = pairs * p.doubles,
                         .bytes = memory(&p),
-                        .launches = count_launches(f),
+                        .launches = count_launches(&p),
                         .blocks = blocks};
 }

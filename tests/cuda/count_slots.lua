@@ -12,7 +12,8 @@ local images <const> = require "tests.cuda.images"
 local cases <const> = {
   {"d=3 R=1", d = 3, r = 1}, {"d=8 R=1", d = 8, r = 1}, {"d=3 R=16", d = 3, r = 16}, {"d=8 R=16", d = 8, r = 16},
   {"d=32 R=1", d = 32, r = 1}, {"d=32 R=16", d = 32, r = 16}, {"d=3 R=1 transposed", d = 3, r = 1, transposed = true},
-  {"d=3 R=1 symmetric", d = 3, r = 1, symmetric = true}, {"d=3 R=1 Matern 3/2", d = 3, r = 1, kernel = "matern32"},
+  {"d=3 R=1 symmetric", d = 3, r = 1, symmetric = true}, {"d=3 R=4 symmetric", d = 3, r = 4, symmetric = true},
+  {"d=3 R=1 Matern 3/2", d = 3, r = 1, kernel = "matern32"},
   {"d=3 R=1 f64", d = 3, r = 1, dtype = "f64"}}
 
 -- In a process of its own, whose device records: a line for each kernel of each case --------------------------------------------

@@ -3,7 +3,7 @@
 
 #include "support/cpu/products.h"
 
-typedef enum shape { ROWS, COLUMNS, BOTH, MATRIX, SLOPES, SYMMETRIC } shape;
+typedef enum shape { ROWS, COLUMNS, BOTH, MATRIX, SLOPES, SYMMETRIC, SQUARE } shape;
 
 static const struct {
   shape shape;
@@ -25,12 +25,17 @@ static const struct {
     {SLOPES, GB_M52, 3, 1, GB_F32, GB_F32},    {SLOPES, GB_RBF, 8, 1, GB_F64, GB_F64},
     {SLOPES, GB_RQ, 2, 1, GB_F32, GB_F32},     {SYMMETRIC, GB_RBF, 3, 1, GB_F32, GB_F32},
     {SYMMETRIC, GB_M32, 8, 3, GB_F32, GB_F32}, {SYMMETRIC, GB_M12, 1, 16, GB_F64, GB_F64},
+    {SQUARE, GB_RBF, 3, 1, GB_F32, GB_F32},    {SQUARE, GB_M32, 3, 2, GB_F32, GB_F32},
+    {SQUARE, GB_RBF, 3, 4, GB_F32, GB_F32},    {SQUARE, GB_RBF, 3, 16, GB_F32, GB_F32},
+    {SQUARE, GB_RBF, 1, 1, GB_F32, GB_F16},    {SQUARE, GB_M52, 8, 1, GB_F32, GB_F32},
+    {SQUARE, GB_RBF, 8, 4, GB_F32, GB_F32},    {SQUARE, GB_RBF, 32, 1, GB_F32, GB_F32},
+    {SQUARE, GB_RBF, 3, 1, GB_F64, GB_F64},    {SQUARE, GB_RQ, 8, 2, GB_F64, GB_F32},
 };
 enum { COUNT = sizeof list / sizeof *list };
 
-static const size_t sizes[][2] = {{65, 257}, {257, 65},  {0, 63},    {64, 0},
-                                  {1, 1},    {511, 256}, {513, 255}, {512, 513}};
-const int nkernel_sizes = sizeof sizes / sizeof *sizes;
+static const size_t sizes[][2] = {{65, 257},  {257, 65},  {0, 63},    {64, 0},  {1, 1},
+                                  {511, 256}, {513, 255}, {512, 513}, {1100, 2}};
+const int nkernel_sizes = sizeof sizes / sizeof *sizes - 1;
 
 /* Derivatives by points and by the scale: of both sides at once. */
 static void add_slopes (fx *x, const product *q, gb_profile p) {
@@ -67,6 +72,7 @@ static void add_outputs (fx *x, shape s, gb_profile p, const product *q, bool on
       break;
     case MATRIX: fx_emit(x, q->k, GB_OUT_STORE, GB_SUM, 0, 0, GB_BF16, -1, true); break;
     case SLOPES: add_slopes(x, q, p); break;
+    case SQUARE: product_contraction(x, q, q->k, one, tile); break;
     default:
       product_contraction(x, q, q->k, one, tile);
       product_contraction(x, q, q->k, true, tile | lane);
@@ -78,7 +84,7 @@ static void add_outputs (fx *x, shape s, gb_profile p, const product *q, bool on
 
 fx *kernel_program (int number, int size) {
   if (number >= COUNT) return NULL;
-  const bool symmetric = list[number].shape == SYMMETRIC, one = list[number].R == 1;
+  const bool symmetric = list[number].shape >= SYMMETRIC, one = list[number].R == 1;
   const size_t n = sizes[size][0], m = symmetric ? n : sizes[size][1];
   fx *x = calloc(1, sizeof *x);
   assert_non_null(x);

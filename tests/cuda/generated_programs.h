@@ -11,6 +11,6 @@ fx *random_chain (uint64_t seed);
 /* Kernels of points: profiles, dimensions, columns, types, all reaches, gradients, symmetric ones. NULL: no such number.
 ** 'size' numbers extents, which the text of a kernel does not say. */
 fx *kernel_program (int number, int size);
-extern const int nkernel_sizes;
+extern const int nkernel_sizes; /* and one more, of three super-tiles, which takes long */
 
 #endif

@@ -89,6 +89,51 @@ static void check_slots (double got, double want, size_t d, size_t columns) {
     fail_msg("d = %zu, %zu columns: %.2f slots a pair, %.2f counted", d, columns, got, want);
 }
 
+/* Of products of points with themselves: of an evaluated pair, in a wave that evaluates each one once. */
+static const struct {
+  gb_profile profile;
+  size_t d, columns;
+  gb_dtype compute;
+  double unit, exact;
+} once[] = {
+    {GB_RBF, 1, 1, GB_F32, 6.59, 0},  {GB_RBF, 3, 1, GB_F32, 10.59, 21.8}, {GB_RBF, 3, 2, GB_F32, 12.97, 0},
+    {GB_RBF, 3, 4, GB_F32, 17.6, 0},  {GB_RBF, 8, 1, GB_F32, 20.8, 0},     {GB_RBF, 8, 4, GB_F32, 29.2, 0},
+    {GB_RBF, 32, 1, GB_F32, 72.5, 0}, {GB_M32, 3, 1, GB_F32, 15.6, 0},     {GB_RBF, 3, 1, GB_F64, 0, 33.5}};
+
+static void slots_of_a_wave_are_those_counted (void **state) {
+  (void)state;
+  const size_t n = 512 * 4;
+  const double pairs = 10 * 512.0 * 512; /* squares on the diagonal and above it */
+  for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
+    fx x;
+    fx_init(&x, once[i].compute, 1);
+    x.f.symmetric = true;
+    const product q =
+        product_of(&x, once[i].profile, n, n, once[i].d, once[i].columns, once[i].compute, true);
+    product_contraction(&x, &q, q.k, once[i].columns == 1, fx_bit(q.tile));
+    find_dependences(&x.f);
+    check_slots(slots_of(&x.f, pairs, "unit"), once[i].unit, once[i].d, once[i].columns);
+    check_slots(slots_of(&x.f, pairs, "exact"), once[i].exact, once[i].d, once[i].columns);
+    assert_true(gb_cuda_work_of(&x.f, "unit").launches == 2);
+    fx_free(&x);
+  }
+}
+
+/* Sixteen columns are no wave: rows right of the diagonal and columns left of it are a kernel each, of all pairs. */
+static void many_columns_take_two_passes (void **state) {
+  (void)state;
+  const size_t n = 512 * 4;
+  fx x;
+  fx_init(&x, GB_F32, 1);
+  x.f.symmetric = true;
+  const product q = product_of(&x, GB_RBF, n, n, 3, 16, GB_F32, true);
+  product_contraction(&x, &q, q.k, false, fx_bit(q.tile));
+  find_dependences(&x.f);
+  check_slots(slots_of(&x.f, (double)n * (double)n, "unit"), 25.6, 3, 16);
+  assert_true(gb_cuda_work_of(&x.f, "unit").launches == 3);
+  fx_free(&x);
+}
+
 /* What is predicted is what was counted, within 3 %. */
 static void slots_are_those_counted (void **state) {
   (void)state;
@@ -181,8 +226,9 @@ static void measuring_needs_its_room (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(more_work_is_never_faster), cmocka_unit_test(slots_are_those_counted),
-      cmocka_unit_test(larger_matrices_are_never_faster), cmocka_unit_test(figures_are_measured),
+      cmocka_unit_test(more_work_is_never_faster),         cmocka_unit_test(slots_are_those_counted),
+      cmocka_unit_test(slots_of_a_wave_are_those_counted), cmocka_unit_test(many_columns_take_two_passes),
+      cmocka_unit_test(larger_matrices_are_never_faster),  cmocka_unit_test(figures_are_measured),
       cmocka_unit_test(measuring_needs_its_room)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
