@@ -1177,6 +1177,42 @@ host/program/work.c
 's/return batch \* n \* n \* n \/ 3;/return batch * n * n * n \/ 6;/'
 'timed steps: half the operations of a Cholesky factor'
 
+cuda/dense/small.cu
+'s/a\[e\] + (T)p.jitter/a[e]/'
+'CUDA dense: a small factor without its jitter'
+
+cuda/dense/small.cu
+'s/GB_CUDA_PIVOT, k \* n + done/GB_CUDA_PIVOT, done/'
+'CUDA dense: a factor that fails passes for the first of its batch'
+
+cuda/dense/small.cu
+'s/done == n \&\& e < n \* n/e < n * n/'
+'CUDA dense: a small matrix that has no factor is overwritten'
+
+cuda/dense/small.cu
+'s/forward ? i > j : i < j/i > j/'
+'CUDA dense: small systems are solved forwards alone'
+
+cuda/dense/small.cu
+'s/ \&\& !infinite\[MATRIX\] \&\& !infinite\[RIGHT\]//'
+'CUDA dense: NaN in a small system passes for an overflow'
+
+cuda/dense/small.cu
+'s/first + CHUNK < r ? first + CHUNK : r/r/'
+'CUDA dense: thread blocks of a small system write each others columns'
+
+cuda/dense/small.c
+'s/have == 1 ? 0 : step\[i\]/step[i]/'
+'CUDA dense: a batch axis of one small matrix is walked along'
+
+cuda/dense/solve.c
+'s/ || result < pivot \/ p->n//'
+'CUDA dense: a singular matrix is named before the overflow of an earlier one'
+
+cuda/dense/sum.cu
+'s/  a += blockIdx.x \* n \* n;//'
+'CUDA dense: all of a batch have the determinant of the first'
+
 cuda/dense/copy.cu
 's/a\[e\] + jitter/a[e]/'
 'CUDA dense: a factor without its jitter'

@@ -59,6 +59,30 @@ gb_status gb_cuda_cholesky (const gb_cuda_call *c) {
   return minor_of(&found) != 0 ? not_positive(c, minor_of(&found), n) : GB_OK;
 }
 
+gb_status gb_cuda_small_cholesky (const gb_cuda_call *c, const gb_slices *s) {
+  gb_cuda_small p = gb_cuda_small_of(c, s);
+  gb_cuda_found found;
+  gb_error *err = c->err;
+  p.jitter = c->o->attr.f[0];
+  GB_CUDA_TRY(gb_cuda_small_factors(gb_cuda_is_f32(c), &p, c->gpu->stream));
+  GB_TRY(gb_cuda_read_found(c, &found));
+  const uint64_t entry = found.first[GB_CUDA_MATRIX], pivot = found.first[GB_CUDA_PIVOT];
+  if (entry == GB_CUDA_NONE && pivot == GB_CUDA_NONE) return GB_OK;
+  const size_t of_entry = (size_t)(entry / (p.n * p.n)), of_pivot = (size_t)(pivot / p.n);
+  if (pivot == GB_CUDA_NONE || (entry != GB_CUDA_NONE && of_entry < of_pivot)) {
+    const void *a = (const char *)c->in[0] + gb_slice_of_input(s, 0, of_entry);
+    return gb_slice_failed(s, of_entry, gb_cuda_not_finite(c, a, p.n, entry % (p.n * p.n)), err);
+  }
+  return gb_slice_failed(s, of_pivot, not_positive(c, (size_t)(pivot % p.n) + 1, p.n), err);
+}
+
+gb_status gb_cuda_small_chol_inverse (const gb_cuda_call *c, const gb_slices *s) {
+  const gb_cuda_small p = gb_cuda_small_of(c, s);
+  gb_error *err = c->err;
+  GB_CUDA_TRY(gb_cuda_small_inverses(gb_cuda_is_f32(c), &p, c->gpu->stream));
+  return GB_OK;
+}
+
 size_t gb_cuda_chol_inverse_scratch (const gb_device *dev, const gb_opaque *o) {
   (void)dev;
   const size_t n = o->in_shape[0].dim[0];

@@ -48,8 +48,9 @@ cudaError_t gb_cuda_signs (bool f32, const void *a, size_t n, size_t k, void *si
 cudaError_t gb_cuda_take_r (bool f32, const void *a, size_t n, size_t m, void *r, void *sign, cudaStream_t s);
 
 /* sum.cu: factor * the sum of the logs of |diagonal entries| of a (n, n), plus n e log 2 where 'found' says that
-** a was divided by 2^e; NULL: it was not. A negative entry has no log unless 'magnitudes'. */
-cudaError_t gb_cuda_sum_logs (bool f32, const void *a, size_t n, double factor, bool magnitudes,
+** a was divided by 2^e; NULL: it was not. A negative entry has no log unless 'magnitudes'. Of 'count' matrices, one after the
+** other, each. */
+cudaError_t gb_cuda_sum_logs (bool f32, const void *a, size_t n, size_t count, double factor, bool magnitudes,
                               const gb_cuda_found *found, void *out, cudaStream_t s);
 /* The sum of squares of x, in blocks of 256 and then over the blocks: the order of the CPU. 'sums': an f64 a
 ** block. */
@@ -71,5 +72,25 @@ typedef struct gb_cuda_product {
   gb_cuda_batch batch;
 } gb_cuda_product;
 cudaError_t gb_cuda_small_products (bool f32, const gb_cuda_product *p, cudaStream_t s);
+
+/* small.cu: matrices of order n <= GB_CUDA_SMALL, all of a batch at once. Places in 'found' are numbers in the batch: slice * n^2 +
+** entry, slice * n + row, and for a result the slice; those of one that is skipped come from nothing else. */
+enum { GB_CUDA_SMALL = 32, GB_CUDA_SMALL_COLUMNS = 256 };
+typedef struct gb_cuda_small {
+  const void *a, *b;
+  void *out;
+  size_t n, r;         /* order; right-hand sides */
+  double jitter;       /* factors */
+  bool upper, trans;   /* systems: op(A) x = b */
+  bool both;           /* then A' x = b */
+  bool squares;        /* the sum of squares of x, not x; r <= GB_CUDA_SMALL_COLUMNS */
+  bool judged;         /* rows that make A singular are noted: 0 on the diagonal, or */
+  double least;        /* above 0: columns no longer than that beside those before */
+  gb_cuda_batch batch; /* of A and b */
+  gb_cuda_found *found;
+} gb_cuda_small;
+cudaError_t gb_cuda_small_factors (bool f32, const gb_cuda_small *p, cudaStream_t s);
+cudaError_t gb_cuda_small_systems (bool f32, const gb_cuda_small *p, cudaStream_t s);
+cudaError_t gb_cuda_small_inverses (bool f32, const gb_cuda_small *p, cudaStream_t s);
 
 #endif

@@ -95,7 +95,7 @@ gb_status gb_cuda_lu_logdet (const gb_cuda_call *c) {
   gb_cuda_found found;
   gb_error *err = c->err;
   if (n > 0) GB_TRY(factor(c, n, &p));
-  GB_CUDA_TRY(gb_cuda_sum_logs(gb_cuda_is_f32(c), n > 0 ? c->scratch : c->in[0], n, 1, true, c->found,
+  GB_CUDA_TRY(gb_cuda_sum_logs(gb_cuda_is_f32(c), n > 0 ? c->scratch : c->in[0], n, 1, 1, true, c->found,
                                c->out[0], c->gpu->stream));
   GB_TRY(gb_cuda_read_found(c, &found));
   if (found.first[GB_CUDA_MATRIX] == GB_CUDA_NONE) return GB_OK;

@@ -11,6 +11,7 @@
 static const struct {
   gb_cuda_opaque_fn *run;
   gb_cuda_scratch_fn *scratch; /* NULL: it needs none */
+  gb_cuda_slices_fn *small;    /* of slices that are small enough, one too; needs no scratch */
   const char *home;
 } table[GB_NOPS] = {
     [GB_OP_CAST] = {.run = gb_cuda_cast},
@@ -25,12 +26,18 @@ static const struct {
     [GB_OP_SOBOL] = {.home = "Sobol points are made on the CPU in this version"},
     [GB_OP_RANDPERM] = {.home = "permutations are made on the CPU in this version"},
     [GB_OP_GEMM] = {.run = gb_cuda_gemm},
-    [GB_OP_CHOLESKY] = {.run = gb_cuda_cholesky, .scratch = gb_cuda_cholesky_scratch},
-    [GB_OP_TRISOLVE] = {.run = gb_cuda_trisolve},
-    [GB_OP_CHOL_INVERSE] = {.run = gb_cuda_chol_inverse, .scratch = gb_cuda_chol_inverse_scratch},
-    [GB_OP_LOGDET] = {.run = gb_cuda_logdet},
-    [GB_OP_INV_QUAD] = {.run = gb_cuda_inv_quad, .scratch = gb_cuda_inv_quad_scratch},
-    [GB_OP_SOLVE_CHOL] = {.run = gb_cuda_solve_chol},
+    [GB_OP_CHOLESKY] = {.run = gb_cuda_cholesky,
+                        .scratch = gb_cuda_cholesky_scratch,
+                        .small = gb_cuda_small_cholesky},
+    [GB_OP_TRISOLVE] = {.run = gb_cuda_trisolve, .small = gb_cuda_small_trisolve},
+    [GB_OP_CHOL_INVERSE] = {.run = gb_cuda_chol_inverse,
+                            .scratch = gb_cuda_chol_inverse_scratch,
+                            .small = gb_cuda_small_chol_inverse},
+    [GB_OP_LOGDET] = {.small = gb_cuda_logdets},
+    [GB_OP_INV_QUAD] = {.run = gb_cuda_inv_quad,
+                        .scratch = gb_cuda_inv_quad_scratch,
+                        .small = gb_cuda_small_inv_quad},
+    [GB_OP_SOLVE_CHOL] = {.run = gb_cuda_solve_chol, .small = gb_cuda_small_solve_chol},
     [GB_OP_QR] = {.run = gb_cuda_qr, .scratch = gb_cuda_qr_scratch},
     [GB_OP_EIGH] = {.run = gb_cuda_eigh, .scratch = gb_cuda_eigh_scratch},
     [GB_OP_SVD] = {.run = gb_cuda_svd, .scratch = gb_cuda_svd_scratch},
@@ -59,7 +66,7 @@ static const char *dense_lack (const gb_opaque *o) {
 
 static const char *lack_of (const gb_opaque *o) {
   if (table[o->op].home != NULL) return table[o->op].home;
-  if (table[o->op].run == NULL) return "it is no opaque op";
+  if (table[o->op].run == NULL && table[o->op].small == NULL) return "it is no opaque op";
   return gb_op_has(o->op, GB_TRAIT_DENSE) ? dense_lack(o) : NULL;
 }
 
@@ -80,12 +87,23 @@ bool gb_cuda_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *
 
 /* -- a run */
 
+/* All slices at once: an op that has no function of one matrix, or whose matrices are small. */
+static bool is_at_once (const gb_slices *s) {
+  const gb_op op = s->one.op;
+  return table[op].small != NULL && (table[op].run == NULL || gb_cuda_is_small(&s->one));
+}
+
+bool gb_cuda_slices_at_once (const gb_opaque *o) {
+  const gb_slices s = gb_slices_of(o);
+  return is_at_once(&s);
+}
+
 size_t gb_cuda_opaque_scratch (const gb_device *dev, const gb_opaque *o) {
   gb_cuda_scratch_fn *scratch = table[o->op].scratch;
   if (scratch == NULL) return 0;
-  if (!gb_has_slices(o)) return scratch(dev, o);
+  if (table[o->op].small == NULL && !gb_has_slices(o)) return scratch(dev, o);
   const gb_slices s = gb_slices_of(o);
-  return s.count == 0 ? 0 : scratch(dev, &s.one);
+  return s.count == 0 || is_at_once(&s) ? 0 : scratch(dev, &s.one);
 }
 
 static gb_status clear_found (gb_cuda *gpu, gb_cuda_found *found, gb_error *err) {
@@ -95,19 +113,24 @@ static gb_status clear_found (gb_cuda *gpu, gb_cuda_found *found, gb_error *err)
 }
 
 /* The matrices of a batch, one after the other. */
-static gb_status run_slices (const gb_cuda_call *c) {
-  const gb_slices s = gb_slices_of(c->o);
-  for (size_t k = 0; k < s.count; k++) {
+static gb_status run_slices (const gb_cuda_call *c, const gb_slices *s) {
+  for (size_t k = 0; k < s->count; k++) {
     const void *in[2];
     void *out[GB_MAX_OUTPUTS];
-    for (int i = 0; i < s.one.nin; i++) in[i] = (const char *)c->in[i] + gb_slice_of_input(&s, i, k);
-    for (int i = 0; i < s.one.nout; i++) out[i] = (char *)c->out[i] + gb_slice_of_result(&s, i, k);
-    const gb_cuda_call one = {c->device, c->gpu, c->lib, &s.one, in, out, c->scratch, c->found, c->err};
+    for (int i = 0; i < s->one.nin; i++) in[i] = (const char *)c->in[i] + gb_slice_of_input(s, i, k);
+    for (int i = 0; i < s->one.nout; i++) out[i] = (char *)c->out[i] + gb_slice_of_result(s, i, k);
+    const gb_cuda_call one = {c->device, c->gpu, c->lib, &s->one, in, out, c->scratch, c->found, c->err};
     GB_TRY(clear_found(c->gpu, c->found, c->err));
-    const gb_status st = table[s.one.op].run(&one);
-    if (st != GB_OK) return gb_slice_failed(&s, k, st, c->err);
+    const gb_status st = table[s->one.op].run(&one);
+    if (st != GB_OK) return gb_slice_failed(s, k, st, c->err);
   }
   return GB_OK;
+}
+
+static gb_status run_algebra (const gb_cuda_call *c) {
+  const gb_slices s = gb_slices_of(c->o);
+  if (is_at_once(&s)) return s.count == 0 ? GB_OK : table[c->o->op].small(c, &s);
+  return gb_has_slices(c->o) ? run_slices(c, &s) : table[c->o->op].run(c);
 }
 
 gb_status gb_cuda_opaque (gb_device *dev, const gb_opaque *o, const void *const *in, void *const *out,
@@ -120,8 +143,8 @@ gb_status gb_cuda_opaque (gb_device *dev, const gb_opaque *o, const void *const 
   GB_TRY(gb_cuda_enter(gpu, err));
   if (gb_op_has(o->op, GB_TRAIT_DENSE)) GB_TRY(gb_cuda_libraries_use(gpu, &l, err));
   const gb_cuda_call c = {dev, gpu, l, o, in, out, scratch, (gb_cuda_found *)(void *)gpu->room, err};
-  if (gb_has_slices(o)) return run_slices(&c);
   GB_TRY(clear_found(gpu, c.found, err));
+  if (gb_op_has(o->op, GB_TRAIT_DENSE) && o->op != GB_OP_GEMM) return run_algebra(&c);
   return table[o->op].run(&c);
 }
 

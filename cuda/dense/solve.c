@@ -1,4 +1,6 @@
 /* solve.c - triangular systems, and systems in a Cholesky factor. */
+#include <float.h>
+
 #include "cuda/dense/kernels.h"
 #include "cuda/dense/opaque.h"
 #include "cuda/dense/triangle.h"
@@ -132,9 +134,60 @@ gb_status gb_cuda_inv_quad (const gb_cuda_call *c) {
   return judge(c, &found, "inv_quad: b' A^-1 b");
 }
 
-gb_status gb_cuda_logdet (const gb_cuda_call *c) {
+gb_status gb_cuda_logdets (const gb_cuda_call *c, const gb_slices *s) {
   gb_error *err = c->err;
-  GB_CUDA_TRY(gb_cuda_sum_logs(gb_cuda_is_f32(c), c->in[0], c->o->in_shape[0].dim[0], 2, false, NULL,
-                               c->out[0], c->gpu->stream));
+  GB_CUDA_TRY(gb_cuda_sum_logs(gb_cuda_is_f32(c), c->in[0], s->one.in_shape[0].dim[0], s->count, 2, false,
+                               NULL, c->out[0], c->gpu->stream));
   return GB_OK;
+}
+
+/* -- small matrices */
+
+/* Column j of R of slice k depends on those before: how many do. */
+static gb_status small_dependent (const gb_cuda_call *c, const gb_slices *s, size_t k, size_t j) {
+  const size_t n = s->one.in_shape[0].dim[0];
+  const void *a = (const char *)c->in[0] + gb_slice_of_input(s, 0, k);
+  gb_cuda_found found;
+  gb_error *err = c->err;
+  GB_CUDA_TRY(gb_cuda_check_rank(gb_cuda_is_f32(c), a, n, (size_t)c->o->attr.i[2], c->found, c->gpu->stream));
+  GB_TRY(gb_cuda_read_found(c, &found));
+  return dependent(c, j + 1, n - (size_t)found.count, n);
+}
+
+/* The first slice that failed; of one that is singular it does not matter that its result is not finite. */
+static gb_status small_systems (const gb_cuda_call *c, const gb_slices *s, const gb_cuda_small *p,
+                                const char *what) {
+  gb_cuda_found found;
+  gb_error *err = c->err;
+  GB_CUDA_TRY(gb_cuda_small_systems(gb_cuda_is_f32(c), p, c->gpu->stream));
+  GB_TRY(gb_cuda_read_found(c, &found));
+  const uint64_t pivot = found.first[GB_CUDA_PIVOT], result = found.first[GB_CUDA_RESULT];
+  if (pivot == GB_CUDA_NONE && result == GB_CUDA_NONE) return GB_OK;
+  if (pivot == GB_CUDA_NONE || result < pivot / p->n)
+    return gb_slice_failed(s, (size_t)result, gb_cuda_overflows(c, what), err);
+  const size_t k = (size_t)(pivot / p->n), j = (size_t)(pivot % p->n);
+  const gb_status st = p->least > 0 ? small_dependent(c, s, k, j) : singular(c, j + 1, p->n);
+  return gb_slice_failed(s, k, st, err);
+}
+
+gb_status gb_cuda_small_trisolve (const gb_cuda_call *c, const gb_slices *s) {
+  const int64_t *attr = c->o->attr.i;
+  gb_cuda_small p = gb_cuda_small_of(c, s);
+  p.upper = attr[0] != 0;
+  p.trans = attr[1] != 0;
+  p.judged = true;
+  if (attr[2] != 0) p.least = (double)attr[2] * (gb_cuda_is_f32(c) ? (double)FLT_EPSILON : DBL_EPSILON);
+  return small_systems(c, s, &p, attr[2] != 0 ? "lstsq: the solution" : "triangular_solve: the solution");
+}
+
+gb_status gb_cuda_small_solve_chol (const gb_cuda_call *c, const gb_slices *s) {
+  gb_cuda_small p = gb_cuda_small_of(c, s);
+  p.both = true;
+  return small_systems(c, s, &p, "solve: the solution");
+}
+
+gb_status gb_cuda_small_inv_quad (const gb_cuda_call *c, const gb_slices *s) {
+  gb_cuda_small p = gb_cuda_small_of(c, s);
+  p.squares = true;
+  return small_systems(c, s, &p, "inv_quad: b' A^-1 b");
 }

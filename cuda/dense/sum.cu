@@ -5,13 +5,14 @@
 
 enum { BLOCK = 256 };
 
-/* One thread block: a chain a thread, then a tree. */
+/* A thread block a matrix: a chain a thread, then a tree. */
 template <class T>
 static __global__ void sum_logs (const T *a, size_t n, double factor, bool magnitudes,
                                  const gb_cuda_found *found, T *out) {
   __shared__ double part[GB_CUDA_THREADS];
   const unsigned t = threadIdx.x;
   double sum = 0;
+  a += blockIdx.x * n * n;
   for (size_t i = t; i < n; i += GB_CUDA_THREADS) {
     const double d = (double)a[i * n + i];
     sum += log(magnitudes ? fabs(d) : d);
@@ -24,7 +25,7 @@ static __global__ void sum_logs (const T *a, size_t n, double factor, bool magni
   }
   if (t != 0) return;
   const double divided = found == NULL ? 0 : (double)n * gb_cuda_exponent<T>(found) * 0.693147180559945309417;
-  *out = (T)(factor * part[0] + divided);
+  out[blockIdx.x] = (T)(factor * part[0] + divided);
 }
 
 /* A block a thread. */
@@ -51,14 +52,16 @@ template <class T> static __global__ void add_blocks (const double *sums, size_t
   if (threadIdx.x == 0) *out = (T)total;
 }
 
-extern "C" cudaError_t gb_cuda_sum_logs (bool f32, const void *a, size_t n, double factor, bool magnitudes,
-                                         const gb_cuda_found *found, void *out, cudaStream_t s) {
+extern "C" cudaError_t gb_cuda_sum_logs (bool f32, const void *a, size_t n, size_t count, double factor,
+                                         bool magnitudes, const gb_cuda_found *found, void *out,
+                                         cudaStream_t s) {
+  if (count == 0) return cudaSuccess;
   if (f32)
-    GB_LAUNCH((sum_logs<float>), 1, (unsigned)GB_CUDA_THREADS, 0, s, (const float *)a, n, factor, magnitudes,
-              found, (float *)out);
+    GB_LAUNCH((sum_logs<float>), (unsigned)count, (unsigned)GB_CUDA_THREADS, 0, s, (const float *)a, n,
+              factor, magnitudes, found, (float *)out);
   else
-    GB_LAUNCH((sum_logs<double>), 1, (unsigned)GB_CUDA_THREADS, 0, s, (const double *)a, n, factor,
-              magnitudes, found, (double *)out);
+    GB_LAUNCH((sum_logs<double>), (unsigned)count, (unsigned)GB_CUDA_THREADS, 0, s, (const double *)a, n,
+              factor, magnitudes, found, (double *)out);
   return cudaGetLastError();
 }
 

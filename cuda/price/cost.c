@@ -1,6 +1,7 @@
 /* cost.c - seconds of a step: of what a GPU does at once, the slowest part. */
 #include <math.h>
 
+#include "cuda/dense/opaque.h"
 #include "cuda/price/profile.h"
 #include "program/slices.h"
 
@@ -85,9 +86,15 @@ static double algebra (const gb_cuda_profile *p, const gb_opaque *o, const sizes
   }
 }
 
+/* Matrices that take their time one after the other. Of those that are computed at once a multiprocessor has room for several. */
+static double in_turn (const gb_cuda_profile *p, const gb_opaque *o, double batch) {
+  const double beside = 8 * p->multiprocessors;
+  return gb_has_slices(o) && gb_cuda_slices_at_once(o) ? ceil(batch / beside) : batch;
+}
+
 double gb_cuda_cost_opaque (const gb_cuda_profile *p, const gb_opaque *o, double fraction) {
   const sizes z = sizes_of(o);
   if (o->op == GB_OP_MOVE) return p->copy_s + fraction * z.bytes / 2 / fmin(p->up, p->down);
-  const double work = z.batch * algebra(p, o, &z) + z.bytes / fmin(p->read, p->write);
+  const double work = in_turn(p, o, z.batch) * algebra(p, o, &z) + z.bytes / fmin(p->read, p->write);
   return fraction * work + 2 * p->launch_s + p->step_s;
 }

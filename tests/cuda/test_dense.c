@@ -187,20 +187,21 @@ static void a_dyadic_factor_is_exact (void **state) {
 }
 
 static void failing_factors_say_the_same (void **state) {
-  const size_t n = 40;
   (void)state;
-  for (int t = 0; t < 2; t++)
+  for (int turn = 0; turn < 4; turn++)
     for (int what = 0; what < 4; what++) {
+      const int t = turn % 2;
+      const size_t n = turn < 2 ? 40 : 32; /* the library's and a kernel's */
       double *a = spd_matrix(n, 10, 3);
       if (what == 0) a[20 * n + 20] = -1;
       if (what == 1) a[0] = 0, a[n] = 0;
-      if (what == 2) a[31 * n + 7] = NAN, a[35 * n] = INFINITY;
-      if (what == 3) a[39 * n + 39] = -INFINITY;
+      if (what == 2) a[25 * n + 7] = NAN, a[28 * n] = INFINITY;
+      if (what == 3) a[30 * n + 30] = -INFINITY;
       void *x = of_type(a, n * n, types[t]);
       op_case c = with_matrix(GB_OP_CHOLESKY, types[t], shape2(n, n), x);
       op_out(&c, 0, types[t], shape2(n, n));
-      const char *const words[] = {"minor of order 21 of 40", "minor of order 1 of 40",
-                                   "got nan in row 32, column 8", "got -inf in row 40, column 40"};
+      const char *const words[] = {"minor of order 21 of ", "minor of order 1 of ",
+                                   "got nan in row 26, column 8", "got -inf in row 31, column 31"};
       assert_same_failure(&c, what < 2 ? GB_ENOTPD : GB_ENAN, words[what]);
       free(x);
     }
@@ -229,9 +230,11 @@ static void triangular_systems_are_near (void **state) {
 
 /* More columns than a canonical panel has, and a window of them: the same bits. */
 static void panels_of_columns_do_not_change_bits (void **state) {
-  const size_t n = 5, r = 2048 + 3;
+  const size_t r = 2048 + 3;
   (void)state;
-  for (int t = 0; t < 2; t++) {
+  for (int turn = 0; turn < 4; turn++) {
+    const int t = turn % 2;
+    const size_t n = turn < 2 ? 5 : 40; /* a kernel's columns, and the library's panels */
     const size_t size = gb_dtype_size(types[t]);
     void *l = triangle(n, 2, types[t]), *b = of_type(random_normal(n * r, 9), n * r, types[t]);
     char *last = malloc(n * 3 * size);
@@ -297,21 +300,38 @@ static op_case system_with (gb_op op, gb_dtype t, size_t n, const void *a, const
   return c;
 }
 
+/* A matrix of order 3, and after it the identity up to order n: small ones are a kernel's, others the library's. */
+static double *padded (const double *a, size_t n) {
+  double *x = calloc(n * n, sizeof *x);
+  for (size_t i = 0; i < n; i++) x[i * n + i] = 1;
+  for (size_t i = 0; i < 9; i++) x[i / 3 * n + i % 3] = a[i];
+  return x;
+}
+
+static void assert_system_fails (gb_op op, size_t n, const double *a, const double *b, int64_t rows,
+                                 gb_status st, const char *words) {
+  double *x = padded(a, n), *y = calloc(n, sizeof *y);
+  memcpy(y, b, 3 * sizeof *y);
+  op_case c = system_with(op, GB_F64, n, x, y);
+  if (rows > 0) c.o.attr.i[0] = 1, c.o.attr.i[2] = rows;
+  assert_same_failure(&c, st, words);
+  free(x), free(y);
+}
+
 static void failing_systems_say_the_same (void **state) {
-  double l[9] = {1, 0, 0, 2, 0, 0, 3, 1, 0}, r[9] = {1, 2, 3, 0, 1e-18, 1, 0, 0, 1};
-  double tiny[9] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[3] = {1e200, 1, 2};
+  const double l[9] = {1, 0, 0, 2, 0, 0, 3, 1, 0}, r[9] = {1, 2, 3, 0, 1e-18, 1, 0, 0, 1};
+  const double tiny[9] = {1e-200, 0, 0, 0, 1e-200, 0, 0, 0, 1e-200}, b[3] = {1e200, 1, 2};
   (void)state;
-  op_case c = system_with(GB_OP_TRISOLVE, GB_F64, 3, l, b);
-  assert_same_failure(&c, GB_ENOTPD, "row 2 of 3 has 0 on the diagonal");
-  c = system_with(GB_OP_TRISOLVE, GB_F64, 3, r, b);
-  c.o.attr.i[0] = 1, c.o.attr.i[2] = 50;
-  assert_same_failure(&c, GB_ENOTPD, "rank 2, of 3 columns: column 2");
-  c = system_with(GB_OP_TRISOLVE, GB_F64, 3, tiny, b);
-  assert_same_failure(&c, GB_ENAN, "triangular_solve: the solution overflows f64");
-  c = system_with(GB_OP_SOLVE_CHOL, GB_F64, 3, tiny, b);
-  assert_same_failure(&c, GB_ENAN, "solve: the solution overflows f64");
-  c = system_with(GB_OP_INV_QUAD, GB_F64, 3, tiny, b);
-  assert_same_failure(&c, GB_ENAN, "inv_quad: b' A^-1 b overflows f64");
+  for (size_t n = 3; n < 50; n += 37) {
+    const char *rank = n == 3 ? "rank 2, of 3 columns: column 2" : "rank 39, of 40 columns: column 2";
+    const char *row = n == 3 ? "row 2 of 3 has 0 on the diagonal" : "row 2 of 40 has 0 on the diagonal";
+    assert_system_fails(GB_OP_TRISOLVE, n, l, b, 0, GB_ENOTPD, row);
+    assert_system_fails(GB_OP_TRISOLVE, n, r, b, 50, GB_ENOTPD, rank);
+    assert_system_fails(GB_OP_TRISOLVE, n, tiny, b, 0, GB_ENAN,
+                        "triangular_solve: the solution overflows f64");
+    assert_system_fails(GB_OP_SOLVE_CHOL, n, tiny, b, 0, GB_ENAN, "solve: the solution overflows f64");
+    assert_system_fails(GB_OP_INV_QUAD, n, tiny, b, 0, GB_ENAN, "inv_quad: b' A^-1 b overflows f64");
+  }
 }
 
 /* NaN in right-hand sides is no error: it passes through its column. */
@@ -550,6 +570,16 @@ static void check_batch (const batch_case *q, const void *a, const void *b) {
   end_both(&c, &all);
 }
 
+static void check_in_place (const batch_case *q, const void *a, const void *b) {
+  op_case c = batch_new(q, a, b), d = batch_new(q, a, b);
+  far_run apart = run_both(&c, -1), inside = run_both(&d, gb_ops[q->op].inplace);
+  assert_both_run(&c, &apart);
+  assert_both_run(&d, &inside);
+  assert_memory_equal(apart.out[0], inside.out[0], c.bytes[0]);
+  end_both(&c, &apart);
+  end_both(&d, &inside);
+}
+
 static void slices_have_the_bits_of_one_matrix (void **state) {
   static const size_t sizes[] = {1, 5, 32, 40};
   const gb_shape none = {0}, three = shape1(3), column = shape2(2, 1), pair = shape2(2, 3);
@@ -603,6 +633,31 @@ static void failing_slices_say_the_same (void **state) {
     op_out(&c, 0, GB_F64, k == 2 ? shape1(2) : shape3(2, 2, 1));
     assert_same_failure(&c, GB_ENAN, "overflows f64");
   }
+  /* an overflow before a zero on the diagonal, and a factor that fails before an entry that is not finite */
+  tiny[0] = tiny[3] = 1e-200, tiny[4] = 0, large[0] = large[1] = 1e200;
+  c = with_matrix(GB_OP_TRISOLVE, GB_F64, shape3(2, 2, 2), tiny);
+  op_in(&c, GB_F64, shape3(2, 2, 1), large);
+  op_out(&c, 0, GB_F64, shape3(2, 2, 1));
+  assert_same_failure(&c, GB_ENAN, "matrix 1 of 2: triangular_solve: the solution overflows f64");
+}
+
+/* A batch takes the place of its input; a factor that fails leaves it. */
+static void small_slices_may_take_the_place_of_an_input (void **state) {
+  const gb_shape three = shape1(3), none = {0};
+  (void)state;
+  for (int k = 0; k < BATCH_OPS; k++) {
+    const gb_op op = batch_ops[k];
+    if (gb_ops[op].inplace < 0) continue;
+    const batch_case q = {op, GB_F64, 7, 7, 600, gb_ops[op].inplace == 0 ? three : none, three, three};
+    batch_with_numbers(&q, check_in_place);
+  }
+  double a[8] = {4, 0, 2, 5, 4, 0, 2, NAN};
+  op_case c = with_matrix(GB_OP_CHOLESKY, GB_F64, shape3(2, 2, 2), a);
+  op_out(&c, 0, GB_F64, shape3(2, 2, 2));
+  far_run r = run_both(&c, 0);
+  assert_int_equal(r.far, GB_ENAN);
+  assert_string_equal(r.far_error.text, "matrix 2 of 2: expected finite entries, got nan in row 2, column 2");
+  end_both(&c, &r);
 }
 
 /* -- what is asked and what is taken */
@@ -665,6 +720,7 @@ int main (void) {
       cmocka_unit_test(spectral_ops_refuse_what_is_not_finite),
       cmocka_unit_test(slices_have_the_bits_of_one_matrix),
       cmocka_unit_test(failing_slices_say_the_same),
+      cmocka_unit_test(small_slices_may_take_the_place_of_an_input),
       cmocka_unit_test(workspaces_are_asked_once),
       cmocka_unit_test(packed_triangles_and_other_types_stay_home),
       cmocka_unit_test(every_row_runs_or_stays_home_with_a_reason),
