@@ -25,6 +25,10 @@ host/cpu/fold/cull.c
 's/return (x->px < 0 || is_finite(pack_hull(a, x->px)))/return (x->px < 0 || 1)/'
 '0 times infinity is left out'
 
+host/graph/canon/symmetry.c
+'s/symmetric(n) \&\& n->nin == 1 \&\& (n->op/symmetric(n) \&\& (n->op/'
+'the identity is looked for in the inputs that a computed node has lost'
+
 host/program/slices.c
 's/if (have != 1) at += k % extent/if (have != 0) at += k % extent/'
 'a matrix of its own is taken for each slice where one serves all'

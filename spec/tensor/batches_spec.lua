@@ -66,6 +66,13 @@ describe("linear algebra of a batch", function()
     near(gb.linalg.inv_quad(positive(l):expand(5, 4, 4), many), gb.linalg.inv_quad(positive(l), many), 1e-12)
   end)
 
+  it("factors a batch of identities times rows, and what was computed before, as symmetric", function()
+    local rows <const>, ones <const>, eyes <const> = leaf(2, 3):exp(), gb.ones(3, 3):eval(), gb.eye(3):expand(2, 3, 3):eval()
+    near({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}, ones * 1, 0)
+    near(gb.linalg.diag(rows), eyes * rows:unsqueeze(2), 0)
+    near(rows:log():sum(2), gb.linalg.logdet(gb.linalg.diag(rows)), 1e-14)
+  end)
+
   it("is cut along the batch where the whole does not fit, with the same bits", function()
     local points <const>, values <const> = gb.randn(64, 40, 3):totable(), gb.randn(64, 40):totable()
     local function program()

@@ -18,9 +18,9 @@ static size_t extent (const gb_node *n, int axis) {
 
 /* -- rules */
 
-/* The identity, or a batch of it. */
+/* The identity, or a batch of it. A node that has its value may have lost its inputs. */
 static bool is_identity (const gb_node *n) {
-  while (symmetric(n) && (n->op == GB_OP_EXPAND || n->op == GB_OP_UNSQUEEZE)) n = n->in[0];
+  while (symmetric(n) && n->nin == 1 && (n->op == GB_OP_EXPAND || n->op == GB_OP_UNSQUEEZE)) n = n->in[0];
   return n->op == GB_OP_EYE;
 }
 
