@@ -64,9 +64,9 @@ describe("the story of one kernel matrix", function()
     for _, args in ipairs{{"--size", "3"}, {"--sizes"}, {"--sizes", "1e3x"}} do
       table.insert(args, 1, "scripts/stories/kernel_matrix.lua")
       local _, errors <const>, code <const> = process.run(args)
-      assert.equal(1, code)
-      assert.is_truthy(errors:find "unknown option %-%-size" or errors:find "%-%-sizes wants a value"
-        or errors:find "not understood: 1e3x", errors)
+      assert.equal(2, code)
+      assert.is_truthy(errors:find "unknown option %-%-size; known" or errors:find "%-%-sizes wants a value"
+        or errors:find "%-%-sizes wants counts of 1 or more, separated by commas, got '1e3x'", errors)
     end
   end)
 end)
