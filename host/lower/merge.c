@@ -268,6 +268,61 @@ static gb_status merge_into (gb_lower_state *s, const int *maker, int a, const b
   return GB_OK;
 }
 
+/* -- numbers: what parameters become before anything with axes is computed. Those that need as many steps before them do not
+** depend on each other, and no loop contains them, so they are one program. */
+
+enum { MOST_LEVELS = 8, MOST_NUMBERS = 16 };
+
+static bool makes_numbers (const gb_lower_state *s, const gb_draft *d) {
+  if (d->opaque != NULL || d->merged_into >= 0 || d->nsplits > 0 || selects(d) || stages(s, d)) return false;
+  for (int a = 0; a < d->naxes; a++)
+    if (d->extent[a] != 1) return false;
+  return true;
+}
+
+/* Steps of numbers before it; -1: it needs others, or too many. 'level' has those of what is known so far, -2 for the rest. */
+static int level_of (const int *maker, const gb_draft *d, const int *level) {
+  int most = 0;
+  for (int i = 0; i < d->nin; i++) {
+    const int p = maker[d->in[i]];
+    if (p < 0) continue;
+    if (level[p] < 0) return level[p];
+    if (level[p] + 1 > most) most = level[p] + 1;
+  }
+  return most < MOST_LEVELS ? most : -1;
+}
+
+static void find_levels (const gb_lower_state *s, const int *maker, int *level) {
+  for (int d = 0; d < s->ndrafts; d++) level[d] = makes_numbers(s, &s->draft[d]) ? -2 : -1;
+  bool changed = true;
+  for (int turn = 0; changed && turn < MOST_LEVELS; turn++) {
+    changed = false;
+    for (int d = 0; d < s->ndrafts; d++) {
+      if (level[d] != -2) continue;
+      level[d] = level_of(maker, &s->draft[d], level);
+      changed |= level[d] != -2;
+    }
+  }
+}
+
+static bool one_program (const gb_draft *a, const gb_draft *b) {
+  return a->root->node->device == b->root->node->device && a->nroots + b->nroots <= MOST_NUMBERS &&
+         gb_compute_type(a) == gb_compute_type(b);
+}
+
+static gb_status merge_numbers (gb_lower_state *s, const int *maker, int *level) {
+  find_levels(s, maker, level);
+  for (int b = 1; b < s->ndrafts; b++)
+    for (int a = 0; a < b && level[b] >= 0; a++) {
+      if (level[a] != level[b] || !one_program(&s->draft[a], &s->draft[b])) continue;
+      int to[GB_FOLD_AXES] = {0};
+      if (s->draft[a].naxes == 0 && s->draft[b].naxes > 0) s->draft[a].extent[s->draft[a].naxes++] = 1;
+      GB_TRY(join(s, a, b, to));
+      level[b] = -1;
+    }
+  return GB_OK;
+}
+
 gb_status gb_merge_drafts (gb_lower_state *s) {
   int *maker = malloc(((size_t)s->nbufs + 1) * sizeof *maker),
       *stack = malloc(((size_t)s->ndrafts + 1) * sizeof *stack);
@@ -279,6 +334,7 @@ gb_status gb_merge_drafts (gb_lower_state *s) {
                      ? gb_fail(s->err, GB_ENOMEM, "no memory to join folds")
                      : list_values(s, &v, &n);
   if (rc == GB_OK) gb_find_makers(s, maker);
+  if (rc == GB_OK) rc = merge_numbers(s, maker, stack);
   for (int a = 0; rc == GB_OK && a < s->ndrafts; a++)
     if (may_merge(s, &s->draft[a])) rc = merge_into(s, maker, a, v, n, &near, seen, stack);
   free(maker);
