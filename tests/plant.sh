@@ -101,6 +101,14 @@ host/graph/devices.c
 's/  gb_ledger_unbook(&before->ledger, bytes);//'
 'change of device: the nodes of a graph stay in the books of the device before'
 
+host/lower/merge.c
+'s/if (rc == GB_OK) rc = merge_numbers(s, maker, stack);//'
+'each number of a parameter is a step of its own'
+
+host/lower/merge.c
+'s/    if (level\[p\] + 1 > most) most = level\[p\] + 1;//'
+'a number joins the step that computes what it needs'
+
 host/lower/kernels.c
 's/while (e != NULL \&\& !serves(e, part)) e = e->next;//'
 'a window of fewer columns runs the kernel of all columns'

@@ -42,7 +42,8 @@ describe("gb.config{device}", function()
       local there, lazy = x:to "far":eval(), (x:to "far" + 1):to "cpu" * 3
       gb.config{device = "far"}
       local doubled = there * 2
-      print(doubled.device, doubled:to "cpu":equal(x * 2), (x + 1):to "far":equal(there + 1), lazy.device, lazy:equal((x + 1) * 3))]])
+      print(doubled.device, doubled:to "cpu":equal(x * 2), (x + 1):to "far":equal(there + 1), lazy.device,
+        lazy:equal((x + 1) * 3))]])
   end)
 
   it("moves models, solvers, functions and gradients, with the bits of a session that began there", function()

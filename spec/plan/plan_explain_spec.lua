@@ -82,16 +82,15 @@ describe("plan:explain", function()
 
   it("says what streams and is never stored", function()
     assert.equal([[
-plan    z 700 f64   4 steps, exact=bits   here
+plan    z 700 f64   3 steps, exact=bits   here
 cpu     budget as asked = # arena + # outputs + # caches + # unused
 peak # at step 2 "fold rbf d=3", lower bound #, fragmentation # %
 buffers
  #  workspace  scratch of step 2                       step 2          here
  #  workspace  scratch of step 1                       step 1          here
  #  workspace  scratch of step 3                       step 3          here
- #  workspace  scratch of step 4                       step 4          here
-   5.469 KiB  temp       matmul 700x1 f64                        steps 2..4      here
-   5.469 KiB  output     z 700 f64                               from step 4     here
+   5.469 KiB  temp       matmul 700x1 f64                        steps 2..3      here
+   5.469 KiB  output     z 700 f64                               from step 3     here
  #  in 2 more
 inputs  they exist already, pinned or cached: not part of the peak
    21.09 KiB  input      y 900x3 f64                             step 2          here
@@ -101,10 +100,9 @@ inputs  they exist already, pinned or cached: not part of the peak
 streamed, never stored
    4.807 MiB  700x900 in step 2   here
 memory held over time, by step; # up to #
-          1  |#############.......| #  map elementwise                  here
+          1  |#############.......| #  map elementwise, 2 results       here
           2  |####################| #  fold rbf d=3                     here
-          3  |##############......| #  map elementwise                  here
-          4  |############........| #  map elementwise: z               here
+          3  |############........| #  map elementwise: z               here
 realisations, all of the same bits
   chosen  whole #   ~
    also   windows of 512 of 700 along axis 1 of x #   ~
@@ -118,24 +116,22 @@ sweep   64 KiB: whole ~
 
   it("says what becomes a cache, and what it overwrites", function()
     assert.equal([[
-plan    l () f64   5 steps, exact=bits   here
+plan    l () f64   4 steps, exact=bits   here
 cpu     budget as asked = # arena + # outputs + # caches + # unused
-peak # at step 3 "map rbf d=3: K", lower bound #, fragmentation # %
+peak # at step 2 "map rbf d=3: K", lower bound #, fragmentation # %
 buffers
-   3.738 MiB  cache      K, then cholesky 700x700 f64            from step 3     here
- #  workspace  scratch of step 3                       step 3          here
- #  workspace  scratch of step 1                       step 1          here
+   3.738 MiB  cache      K, then cholesky 700x700 f64            from step 2     here
  #  workspace  scratch of step 2                       step 2          here
+ #  workspace  scratch of step 1                       step 1          here
  #  in 4 more
 inputs  they exist already, pinned or cached: not part of the peak
-   16.41 KiB  input      x 700x3 f64                             step 3          here
+   16.41 KiB  input      x 700x3 f64                             step 2          here
  #  in 2 more
 memory held over time, by step; # up to #
-          1  |####################| #  map elementwise                  here
-          2  |####################| #  map elementwise                  here
-          3  |####################| #  map rbf d=3: K                   here
-          4  |####################| #  cholesky                         here
-          5  |####################| #  logdet: l                        here
+          1  |####################| #  map elementwise, 2 results       here
+          2  |####################| #  map rbf d=3: K                   here
+          3  |####################| #  cholesky                         here
+          4  |####################| #  logdet: l                        here
 realisations, all of the same bits
   chosen  whole, caches kept #   ~
    also   whole, packed triangles #   ~
@@ -147,22 +143,21 @@ sweep   4 MiB: whole, caches kept ~
 
   it("says what else there is where everything fits", function()
     assert.equal([[
-plan    variance 4000 f64   5 steps, exact=bits   here
+plan    variance 4000 f64   4 steps, exact=bits   here
 cpu     budget as asked = # arena + # outputs + # caches + # unused
-peak # at step 3 "map rbf d=3", lower bound #, fragmentation # %
+peak # at step 2 "map rbf d=3", lower bound #, fragmentation # %
 buffers
-   9.155 MiB  temp       mul, then V 300x4000 f64                steps 3..5      here
- #  in 8 more
+   9.155 MiB  temp       mul, then V 300x4000 f64                steps 2..4      here
+ #  in 9 more
 inputs  they exist already, pinned or cached: not part of the peak
-   703.1 KiB  input      L 300x300 f64                           step 4          here
-   93.75 KiB  input      t 4000x3 f64                            step 3          here
- #  in 3 more
+   703.1 KiB  input      L 300x300 f64                           step 3          here
+   93.75 KiB  input      t 4000x3 f64                            step 2          here
+ #  in 5 more
 memory held over time, by step; # up to #
-          1  |....................| #  map elementwise                  here
-          2  |....................| #  map elementwise                  here
-          3  |####################| #  map rbf d=3                      here
-          4  |####################| #  triangular_solve: V              here
-          5  |####################| #  fold elementwise: variance       here
+          1  |....................| #  map elementwise, 4 results       here
+          2  |####################| #  map rbf d=3                      here
+          3  |####################| #  triangular_solve: V              here
+          4  |####################| #  fold elementwise: variance       here
 realisations, all of the same bits
   chosen  whole #   ~
    also   windows of 2048 of 4000 along axis 1 of t #   ~
@@ -177,28 +172,26 @@ sweep   1 MiB: windows of 256 ~   2 MiB: windows of 512 ~
 
   it("says what runs in windows, and why nothing larger", function()
     assert.equal([[
-plan    variance 4000 f64   5 steps, exact=bits   here
+plan    variance 4000 f64   4 steps, exact=bits   here
 cpu     budget as asked = # arena + # outputs + # caches + # unused
-peak # at step 3 "map rbf d=3", lower bound #, fragmentation # %
+peak # at step 2 "map rbf d=3", lower bound #, fragmentation # %
 buffers
-   2.344 MiB  temp       mul, then V 300x1024 f64 a window       steps 3..5      here
- #  workspace  scratch of step 3                       step 3          here
- #  workspace  scratch of step 1                       step 1          here
+   2.344 MiB  temp       mul, then V 300x1024 f64 a window       steps 2..4      here
  #  workspace  scratch of step 2                       step 2          here
- #  workspace  scratch of step 5                       step 5          here
-   31.25 KiB  output     variance 4000 f64                       from step 3     here
- #  in 3 more
+ #  workspace  scratch of step 1                       step 1          here
+ #  workspace  scratch of step 4                       step 4          here
+   31.25 KiB  output     variance 4000 f64                       from step 2     here
+ #  in 5 more
 inputs  they exist already, pinned or cached: not part of the peak
-   703.1 KiB  input      L 300x300 f64                           step 4          here
-   93.75 KiB  input      t 4000x3 f64                            step 3          here
- #  in 3 more
+   703.1 KiB  input      L 300x300 f64                           step 3          here
+   93.75 KiB  input      t 4000x3 f64                            step 2          here
+ #  in 5 more
 memory held over time, by step; # up to #
-          1  |#...................| #  map elementwise                  here
-          2  |#...................| #  map elementwise                  here
-  steps 3 to 5 in 4 windows of 1024 of 4000 along axis 1 of t
-          3  |####################| #  map rbf d=3                      here
-          4  |####################| #  triangular_solve: V              here
-          5  |####################| #  fold elementwise: variance       here
+          1  |#...................| #  map elementwise, 4 results       here
+  steps 2 to 4 in 4 windows of 1024 of 4000 along axis 1 of t
+          2  |####################| #  map rbf d=3                      here
+          3  |####################| #  triangular_solve: V              here
+          4  |####################| #  fold elementwise: variance       here
 realisations, all of the same bits
   chosen  windows of 1024 of 4000 along axis 1 of t #   ~
    no     whole #   ~   over by #
@@ -364,9 +357,8 @@ describe("plan:json", function()
 
   it("says which steps run window by window", function()
     local d <const> = data(predicted(), "4 MiB")
-    assert.same({count = 4, of = 1024, extent = 4000, leaf = "t", axis = 1, first = 3, last = 5}, d.windows)
-    assert.same({"before", "before", "window", "window", "window"},
-      {d.steps[1].when, d.steps[2].when, d.steps[3].when, d.steps[4].when, d.steps[5].when})
+    assert.same({count = 4, of = 1024, extent = 4000, leaf = "t", axis = 1, first = 2, last = 4}, d.windows)
+    assert.same({"before", "window", "window", "window"}, {d.steps[1].when, d.steps[2].when, d.steps[3].when, d.steps[4].when})
     assert.same(json_null, data(predicted(), "100 MiB").windows)
   end)
 

@@ -405,6 +405,47 @@ static void more_axes_than_a_domain_has_are_refused_in_words (void **unused) {
   eval_end();
 }
 
+static int results_of (const gb_lowered *low, int s) { return low->step[s].fold.nouts; }
+
+/* Three parameters are one step, and what depends on one of them another; a number that is summed from points is none of
+** these. */
+static void numbers_of_leaves_are_one_step (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  inputs_begin(1, GB_F64, 0);
+  gb_node *x = points(), *v = column(), *y[3], *p[3];
+  for (int i = 0; i < 3; i++) p[i] = map1(GB_OP_EXP, in1(1, -1, 1));
+  gb_node *mean = map1(GB_OP_TANH, sum_all(v));
+  for (int i = 0; i < 3; i++) y[i] = mm(map1(GB_OP_TANH, mul(rbf(mul(x, p[i]), x), mean)), v);
+  gb_lowered *low = lowered(3, y);
+  int numbers = 0, most = 0;
+  for (int s = 0; s < low->nsteps; s++) {
+    if (gb_shape_numel(&low->buf[low->step[s].out[0]].shape) != 1) continue;
+    numbers++;
+    if (results_of(low, s) > most) most = results_of(low, s);
+  }
+  assert_int_equal(most, 3);
+  assert_true(numbers <= 3); /* the parameters, the sum, its tanh */
+  gb_lowered_free(low);
+  eval_end();
+}
+
+/* A number of f64 that is made of one of f32, which is made of one of f64: three steps, though two are of one type. */
+static void numbers_of_numbers_are_later_steps (void **unused) {
+  (void)unused;
+  eval_begin(1, (size_t)1 << 28);
+  inputs_begin(1, GB_F64, 0);
+  gb_node *y[3];
+  y[0] = map1(GB_OP_EXP, in1(1, -1, 1));
+  y[1] = map1(GB_OP_SIN, as(y[0], GB_F32));
+  y[2] = map1(GB_OP_TANH, as(y[1], GB_F64));
+  gb_lowered *low = lowered(3, y);
+  assert_int_equal(low->nsteps, 3);
+  for (int s = 0; s < low->nsteps; s++) assert_int_equal(results_of(low, s), 1);
+  gb_lowered_free(low);
+  eval_end();
+}
+
 /* A mask that becomes numbers is never stored, by however many points. */
 static void masks_as_numbers_stream (void **unused) {
   (void)unused;
@@ -428,6 +469,8 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_stored_is_as_the_table_says),
       cmocka_unit_test(a_number_is_read_in_another_type_without_a_step),
+      cmocka_unit_test(numbers_of_leaves_are_one_step),
+      cmocka_unit_test(numbers_of_numbers_are_later_steps),
       cmocka_unit_test(leaves_are_read_as_they_lie),
       cmocka_unit_test(what_is_detached_lies_where_it_was_stored),
       cmocka_unit_test(a_hundred_thousand_maps_are_lowered_in_regions),
