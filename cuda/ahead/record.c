@@ -9,10 +9,17 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "cuda/dense/opaque.h"
 #include "cuda/fold/code.h"
 #include "cuda/price/profile.h"
 #include "device/registry.h"
 #include "program/schedule.h"
+
+/* What prices ask of dense algebra, which this device leaves to the CPU: nothing that is recorded has a batch of matrices. */
+bool gb_cuda_slices_at_once (const gb_opaque *o) {
+  (void)o;
+  return false;
+}
 
 #define LIMIT ((size_t)126 << 30) /* bytes of memory that plans reckon with */
 #define FEW 1e5 /* elements, which take the interpreter no longer than a module takes to be loaded */
