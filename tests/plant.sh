@@ -1266,7 +1266,7 @@ cuda/dense/sum.cu
 'CUDA dense: a determinant of every second entry'
 
 cuda/dense/solve.c
-'s/j \* GB_CUDA_BLOCK \* size/j * size/'
+'s/j \* GB_CUDA_DENSE_BLOCK \* size/j * size/'
 'CUDA dense: a later panel of columns is the second column'
 
 cuda/dense/solve.c
@@ -1274,7 +1274,7 @@ cuda/dense/solve.c
 'CUDA dense: NaN in right-hand sides is an overflow'
 
 cuda/dense/cholesky.c
-'s/j0 < n; j0 += GB_CUDA_BLOCK/j0 < n; j0 += 2 * GB_CUDA_BLOCK/'
+'s/j0 < n; j0 += GB_CUDA_DENSE_BLOCK/j0 < n; j0 += 2 * GB_CUDA_DENSE_BLOCK/'
 'CUDA dense: an inverse without its second panel'
 
 cuda/dense/cholesky.c

@@ -92,10 +92,10 @@ size_t gb_cuda_chol_inverse_scratch (const gb_device *dev, const gb_opaque *o) {
 /* X = L^-1 by panels of columns, each of which begins at its diagonal entry. */
 static gb_status invert (const gb_cuda_call *c, size_t n, char *x) {
   const size_t size = gb_dtype_size(c->o->in_dtype[0]);
-  for (size_t j0 = 0; j0 < n; j0 += GB_CUDA_BLOCK) {
+  for (size_t j0 = 0; j0 < n; j0 += GB_CUDA_DENSE_BLOCK) {
     const size_t corner = (j0 * n + j0) * size;
     const gb_cuda_triangle rest = {.a = (const char *)c->in[0] + corner, .n = n - j0, .lda = n};
-    const size_t columns = n - j0 < GB_CUDA_BLOCK ? n - j0 : GB_CUDA_BLOCK;
+    const size_t columns = n - j0 < GB_CUDA_DENSE_BLOCK ? n - j0 : GB_CUDA_DENSE_BLOCK;
     GB_TRY(gb_cuda_solve_triangle(c, &rest, x + corner, columns, n));
   }
   return GB_OK;

@@ -46,7 +46,7 @@ static product product_of (const gb_cuda_call *c) {
                .k = a->dim[a->ndim - 1]};
   const size_t row[3] = {p.k, p.m, p.m}, rows[3] = {p.n, p.k, p.n};
   for (int i = 0; i < 3; i++) {
-    p.block[i] = o->block[i] == 0 ? GB_CUDA_BLOCK : o->block[i];
+    p.block[i] = o->block[i] == 0 ? GB_CUDA_DENSE_BLOCK : o->block[i];
     p.row[i] = o->row[i] == 0 ? row[i] : o->row[i];
     p.matrix[i] = o->matrix[i] == 0 ? p.row[i] * rows[i] : o->matrix[i];
   }

@@ -5,7 +5,7 @@
 #include "device/device.h"
 
 /* Side of the canonical blocks of products: what a library does with one of them does not depend on windows. */
-#define GB_CUDA_BLOCK ((size_t)2048)
+#define GB_CUDA_DENSE_BLOCK ((size_t)2048)
 
 bool gb_cuda_supports (const gb_device *dev, const gb_fold *f, const gb_opaque *o, gb_lack *lack);
 /* All matrices of a batch are computed at once, a thread block each; else they follow one another. */

@@ -26,9 +26,9 @@ static gb_status solve_panel (const gb_cuda_call *c, const gb_cuda_triangle *t, 
 gb_status gb_cuda_solve_triangle (const gb_cuda_call *c, const gb_cuda_triangle *t, void *x, size_t r,
                                   size_t ldx) {
   const size_t size = gb_dtype_size(c->o->in_dtype[0]);
-  for (size_t j = 0; t->n > 0 && j < gb_blocks(r, GB_CUDA_BLOCK); j++)
-    GB_TRY(
-        solve_panel(c, t, (char *)x + j * GB_CUDA_BLOCK * size, gb_block_extent(r, GB_CUDA_BLOCK, j), ldx));
+  for (size_t j = 0; t->n > 0 && j < gb_blocks(r, GB_CUDA_DENSE_BLOCK); j++)
+    GB_TRY(solve_panel(c, t, (char *)x + j * GB_CUDA_DENSE_BLOCK * size,
+                       gb_block_extent(r, GB_CUDA_DENSE_BLOCK, j), ldx));
   return GB_OK;
 }
 
