@@ -78,7 +78,8 @@ static gb_status change (const gb_cuda_call *c, bool adds) {
   const gb_cuda_slabs x = positions_of(c);
   gb_error *err = c->err;
   GB_CUDA_TRY(gb_cuda_check_positions(x.position, x.count, x.n, c->found, c->gpu->stream));
-  GB_CUDA_TRY(gb_cuda_put_at(&x, c->in[0], c->in[2], adds, c->out[0], c->gpu->stream));
+  const void *from = c->o->continues ? c->out[0] : c->in[0];
+  GB_CUDA_TRY(gb_cuda_put_at(&x, from, c->in[2], adds, c->out[0], c->gpu->stream));
   return judge(c, &x);
 }
 

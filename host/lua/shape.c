@@ -264,8 +264,8 @@ static int m_index (lua_State *L) {
                     &err);
 }
 
-/* x:put(d, idx or mask, y): x with those positions replaced */
-static int m_put (lua_State *L) {
+/* PUT or INDEX_ADD at positions of a dimension */
+static int change_entries (lua_State *L, gb_op op) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 4);
   gb_node *x = lgb_checknode(L, 1);
@@ -281,8 +281,14 @@ static int m_put (lua_State *L) {
   gb_node *in[3] = {x, idx, full->node};
   const gb_attr attr = {.i = {axis}};
   lgb_tensor *z = lgb_newtensor(L);
-  return lgb_result(L, gb_node_build(s->graph, GB_OP_PUT, 3, in, &attr, NULL, GB_F64, &z->node, &err), &err);
+  return lgb_result(L, gb_node_build(s->graph, op, 3, in, &attr, NULL, GB_F64, &z->node, &err), &err);
 }
+
+/* x:put(d, idx or mask, y): x with those positions replaced */
+static int m_put (lua_State *L) { return change_entries(L, GB_OP_PUT); }
+
+/* x:index_add(d, idx or mask, y): x with y added there, in the order of idx */
+static int m_index_add (lua_State *L) { return change_entries(L, GB_OP_INDEX_ADD); }
 
 /* -- joins */
 
@@ -319,19 +325,11 @@ static int shape_stack (lua_State *L) {
   return lgb_result(L, gb_stack((int)n, nodes, axis, &y->node, &err), &err);
 }
 
-const luaL_Reg lgb_shape_methods[] = {{"diagonal", m_diagonal},
-                                      {"expand", m_expand},
-                                      {"flip", m_flip},
-                                      {"index", m_index},
-                                      {"permute", m_permute},
-                                      {"put", m_put},
-                                      {"reshape", m_reshape},
-                                      {"select", m_select},
-                                      {"slice", m_slice},
-                                      {"squeeze", m_squeeze},
-                                      {"t", m_t},
-                                      {"tile", m_tile},
-                                      {"unsqueeze", m_unsqueeze},
-                                      {NULL, NULL}};
+const luaL_Reg lgb_shape_methods[] = {
+    {"diagonal", m_diagonal}, {"expand", m_expand},       {"flip", m_flip},
+    {"index", m_index},       {"index_add", m_index_add}, {"permute", m_permute},
+    {"put", m_put},           {"reshape", m_reshape},     {"select", m_select},
+    {"slice", m_slice},       {"squeeze", m_squeeze},     {"t", m_t},
+    {"tile", m_tile},         {"unsqueeze", m_unsqueeze}, {NULL, NULL}};
 
 const luaL_Reg lgb_shape_functions[] = {{"cat", shape_cat}, {"stack", shape_stack}, {NULL, NULL}};

@@ -297,7 +297,6 @@ static const struct hint {
              {"fill", "use gb.full(shape, v)"},
              {"flatten", "use x:reshape(-1)"},
              {"float", "use x:to{dtype = 'f32'}"},
-             {"gather", "use x:index(d, idx)"},
              {"grad", "gradients are values: use gb.grad(y, xs)"},
              {"half", "use x:to{dtype = 'f16'}"},
              {"inverse", "use gb.linalg.solve(A, b)"},

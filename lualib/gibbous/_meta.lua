@@ -181,6 +181,79 @@ function tensor:index(d, idx) end
 ---@return gibbous.tensor
 function tensor:put(d, idx, y) end
 
+--- x with y added at the given positions of dimension d, in their order; y may broadcast.
+---@param d integer
+---@param idx gibbous.tensor|integer[]|boolean[]|integer
+---@param y gibbous.operand
+---@return gibbous.tensor
+function tensor:index_add(d, idx, y) end
+
+--- out[i, j] = x[i, index[i, j]] along d, here the last of two: one position an element.
+---@param d integer
+---@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@return gibbous.tensor  the shape of index
+function tensor:gather(d, index) end
+
+--- x with src[i, j] added at [i, index[i, j]] along d, here the last of two, in their order: the reverse of gather.
+---@param d integer
+---@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param src gibbous.tensor|number  the shape of index
+---@return gibbous.tensor
+function tensor:scatter_add(d, index, src) end
+
+--- v where mask holds, else x.
+---@param mask gibbous.tensor  bool
+---@param v gibbous.operand
+---@return gibbous.tensor
+function tensor:masked_fill(mask, v) end
+
+--- Moves elements by 'shift' along d; those that leave come in at the other end.
+---@param shift integer
+---@param d integer
+---@return gibbous.tensor
+function tensor:roll(shift, d) end
+
+--- A list of views along d: parts of 'sizes' entries, the last perhaps smaller, or of the sizes in a list.
+---@param sizes integer|integer[]
+---@param d integer?  1
+---@return gibbous.tensor[]
+function tensor:split(sizes, d) end
+
+--- A list of at most 'count' views along d, all of one size but the last.
+---@param count integer
+---@param d integer?  1
+---@return gibbous.tensor[]
+function tensor:chunk(count, d) end
+
+--- x with 'before' entries in front of dimension d and 'after' behind it.
+---@param d integer
+---@param before integer
+---@param after integer?  before
+---@param o {value: number|boolean}?  0
+---@return gibbous.tensor
+function tensor:pad(d, before, after, o) end
+
+--- Windows of 'size' entries of dimension d, each 'step' further: d counts them, a new last dimension their entries.
+---@param d integer
+---@param size integer
+---@param step integer?  1
+---@return gibbous.tensor
+function tensor:unfold(d, size, step) end
+
+--- The lower triangle of the last two dimensions: diagonal k (0) and all below; others 0.
+---@param k integer?
+---@return gibbous.tensor
+function tensor:tril(k) end
+
+--- The upper triangle of the last two dimensions: diagonal k (0) and all above; others 0.
+---@param k integer?
+---@return gibbous.tensor
+function tensor:triu(k) end
+
+--- The sum of x[i, i] over the last two dimensions.
+---@return gibbous.tensor
+function tensor:trace() end
+
 --- x[i, i] of the last two dimensions.
 ---@return gibbous.tensor
 function tensor:diagonal() end
@@ -399,12 +472,96 @@ function tensor:sort(d, o) end
 ---@return gibbous.tensor positions
 function tensor:topk(k, d, o) end
 
+--- The positions that sort x along d, stable, NaN last; {descending = false}; also argsort{dim = d}.
+---@param d integer?  -1
+---@return gibbous.tensor  i64
+function tensor:argsort(d, o) end
+
+--- The quantiles q, from 0 to 1, along d or of all elements, linear between neighbours; NaN if any element is. A list of fractions
+--- gives a new first dimension. {keepdim = true} keeps an extent of 1.
+---@param q number|number[]
+---@param d integer?
+---@return gibbous.tensor
+function tensor:quantile(q, d, o) end
+
+--- The middle value along d or of all elements, the mean of both where there are two; NaN if any element is.
+---@param d integer?
+---@return gibbous.tensor
+function tensor:median(d, o) end
+
+--- The distinct values, ascending, where each element of x is among them, how often each occurs. Evaluates: their number depends on
+--- the values. Each NaN is distinct.
+---@return gibbous.tensor values (m)
+---@return gibbous.tensor positions  the shape of x, i64
+---@return gibbous.tensor counts (m), i64
+function tensor:unique() end
+
+--- The positions of the elements that are not 0, of a mask those that are true, a row each, in row-major order. Evaluates: their
+--- number depends on the values.
+---@return gibbous.tensor (m, ndim), i64
+function tensor:nonzero() end
+
+-- By label: labels are whole numbers from 1 to k; one outside is an error, at once where the labels have their values -------------
+
+--- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing but the result is stored.
+---@param x gibbous.tensor  (n, ...)
+---@param labels gibbous.tensor|integer[]  (n), i64
+---@param k integer
+---@return gibbous.tensor (k, ...)
+function gb.segment_sum(x, labels, k) end
+
+--- Row j is the mean of the rows of x whose label is j; NaN of none.
+---@return gibbous.tensor (k, ...)
+function gb.segment_mean(x, labels, k) end
+
+--- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n k d.
+---@return gibbous.tensor (k, ...)
+function gb.segment_max(x, labels, k) end
+
+--- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Work n k d.
+---@return gibbous.tensor (k, ...)
+function gb.segment_min(x, labels, k) end
+
+--- How often each label occurs, i64; with weights (n) the sum of those of each. Without k observes the labels: k is the largest.
+---@param labels gibbous.tensor|integer[]  (n), i64
+---@param o {k: integer, weights: gibbous.tensor|number[]}?
+---@return gibbous.tensor (k)
+function gb.bincount(labels, o) end
+
+--- How many values of x lie in each bin [edge, next edge), in the last one with its end; what is outside, and NaN, is not counted.
+--- Without range observes x: bins cover its least to its largest value. Work n bins; no table of n x bins.
+---@param x gibbous.tensor  of any shape
+---@param o {bins: integer|number[], range: number[], weights: gibbous.tensor}?  bins = 10, or the edges
+---@return gibbous.tensor counts (bins), i64; with weights the sum of those of each bin
+---@return gibbous.tensor edges (bins + 1)
+function gb.histogram(x, o) end
+
+--- Rows of zeros with a 1 at each label; a mask that is not stored where it is multiplied or summed.
+---@param labels gibbous.tensor|integer[]  (...), i64
+---@param k integer
+---@param o {dtype: gibbous.dtype}?
+---@return gibbous.tensor (..., k)
+function gb.one_hot(labels, k, o) end
+
 -- Products and linear algebra -------------------------------------------------------------------------------------------------
 
 --- Matrix product (..., n, k) x (..., k, m); vectors are allowed on either side. Streams where an operand is not stored.
 ---@param y gibbous.tensor
 ---@return gibbous.tensor
 function tensor:matmul(y) end
+
+--- Distances |x_i - y_j| of all rows; an expression that streams. Its gradient is 0 at 0.
+---@param x gibbous.tensor  (..., n, d)
+---@param y gibbous.tensor  (..., m, d)
+---@param o {p: number}?  the norm: 2, 1, math.huge, ...
+---@return gibbous.tensor (..., n, m)
+function gb.cdist(x, y, o) end
+
+--- a_i b_j of two vectors.
+---@param a gibbous.tensor  (n)
+---@param b gibbous.tensor  (m)
+---@return gibbous.tensor (n, m)
+function gb.outer(a, b) end
 
 --- Sums of products by index letters: gb.einsum("ij,jk->ik", x, y).
 ---@param spec string

@@ -13,12 +13,37 @@ end
 -- Fields that are not modules of their own: module, field.
 local from <const> = {
   bench = {"gibbous.timing", "time"},
+  bincount = {"gibbous.segments", "bincount"},
+  cdist = {"gibbous.segments", "cdist"},
   grad = {"gibbous.gradients", "grad"},
+  histogram = {"gibbous.segments", "histogram"},
   load = {"gibbous.gp", "load"},
+  one_hot = {"gibbous.segments", "one_hot"},
+  outer = {"gibbous.segments", "outer"},
   param = {"gibbous.param", "new"},
   params = {"gibbous.param", "collect"},
+  segment_max = {"gibbous.segments", "segment_max"},
+  segment_mean = {"gibbous.segments", "segment_mean"},
+  segment_min = {"gibbous.segments", "segment_min"},
+  segment_sum = {"gibbous.segments", "segment_sum"},
   time = {"gibbous.timing", "time"},
 }
+
+-- Methods of tensors that are written in Lua, by module; a module is read when one of its methods is first called.
+local methods_of <const> = {
+  ["gibbous.arrange"] = {"chunk", "gather", "masked_fill", "pad", "roll", "scatter_add", "split", "trace", "tril", "triu",
+    "unfold"},
+  ["gibbous.order"] = {"argsort", "median", "nonzero", "quantile", "unique"},
+}
+
+for module, names in pairs(methods_of) do
+  for _, name in ipairs(names) do
+    core.methods[name] = function(...)
+      core.methods[name] = require(module)[name]
+      return core.methods[name](...)
+    end
+  end
+end
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {

@@ -30,13 +30,18 @@ describe("gb", function()
   end)
 
   it("has every part of the library when it is first named", function()
-    local names <const> = "bench cat clock config data devices einsum empty eval eye full func gp grad kernels lazy likelihoods "
-      .. "linalg linspace load maximum means memory minimum nn ones optim param params plan plot precond priors profile progress "
-        .. "rand "
-      .. "randn randperm range seed sobol solvers stack tensor time type version vmap where zeros"
+    local names <const> = "bench bincount cat cdist clock config data devices einsum empty eval eye full func "
+      .. "gp grad histogram kernels lazy likelihoods "
+      .. "linalg linspace load maximum means memory minimum nn one_hot ones optim outer param params plan "
+      .. "plot precond priors profile "
+        .. "progress rand randn randperm range seed segment_max segment_mean segment_min segment_sum sobol solvers stack tensor "
+      .. "time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
     assert.equal(names, all())
-    for name, of in pairs{bench = {"timing", "time"}, time = {"timing", "time"},
+    for name, of in pairs{bench = {"timing", "time"}, bincount = {"segments", "bincount"}, cdist = {"segments", "cdist"},
+      histogram = {"segments", "histogram"}, one_hot = {"segments", "one_hot"}, outer = {"segments", "outer"},
+      segment_max = {"segments", "segment_max"}, segment_mean = {"segments", "segment_mean"},
+      segment_min = {"segments", "segment_min"}, segment_sum = {"segments", "segment_sum"}, time = {"timing", "time"},
       grad = {"gradients", "grad"}, load = {"gp", "load"},
       param = {"param", "new"},
       params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},

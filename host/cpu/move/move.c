@@ -151,7 +151,8 @@ static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
               .src = c->in[2],
               .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
-  GB_TRY(gb_copy_bytes(c->pool, q.x.outer * q.x.n * q.x.bytes, c->in[0], c->out[0], c->err));
+  if (!o->continues)
+    GB_TRY(gb_copy_bytes(c->pool, q.x.outer * q.x.n * q.x.bytes, c->in[0], c->out[0], c->err));
   return gb_tasks_run(c->pool, q.x.outer, job, &q, c->err);
 }
 
