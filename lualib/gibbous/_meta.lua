@@ -369,6 +369,42 @@ function tensor:softmax(d) end
 ---@param d integer
 function tensor:log_softmax(d) end
 
+--- x where it is positive, slope x elsewhere.
+---@param slope number?  0.01
+function tensor:leaky_relu(slope) end
+
+--- x where it is positive, alpha (e^x - 1) elsewhere.
+---@param alpha number?  1
+function tensor:elu(alpha) end
+
+--- elu with the scales that keep mean 0 and variance 1.
+function tensor:selu() end
+
+--- x sigmoid(x)
+function tensor:silu() end
+
+--- x Phi(x), Phi the normal distribution function; {approximate = "tanh"}: the formula with tanh.
+---@param o {approximate: "none"|"tanh"}?
+function tensor:gelu(o) end
+
+--- x tanh(softplus(x))
+function tensor:mish() end
+
+--- x / (1 + |x|)
+function tensor:softsign() end
+
+--- x between -1 and 1.
+function tensor:hard_tanh() end
+
+--- x / 6 + 1/2 between 0 and 1.
+function tensor:hard_sigmoid() end
+
+--- x hard_sigmoid(x)
+function tensor:hard_swish() end
+
+--- x between 0 and 6.
+function tensor:relu6() end
+
 --- x < y (bool)
 ---@param y gibbous.operand
 function tensor:lt(y) end

@@ -31,6 +31,8 @@ local from <const> = {
 
 -- Methods of tensors that are written in Lua, by module; a module is read when one of its methods is first called.
 local methods_of <const> = {
+  ["gibbous.activations"] = {"elu", "gelu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "mish", "relu6", "selu",
+    "silu", "softsign"},
   ["gibbous.arrange"] = {"chunk", "gather", "masked_fill", "pad", "roll", "scatter_add", "split", "trace", "tril", "triu",
     "unfold"},
   ["gibbous.order"] = {"argsort", "median", "nonzero", "quantile", "unique"},

@@ -223,8 +223,8 @@ describe("gb.nn.cross_entropy", function()
 
   it("refuses labels that are none", function()
     local logits <const> = gb.tensor(z)
-    raises("index", "labels run from 0 to 2, expected 1 to 3", gb.nn.cross_entropy, logits, labels{0, 1, 2, 1})
-    raises("index", "labels run from 1 to 4, expected 1 to 3", gb.nn.cross_entropy, logits, labels{1, 1, 2, 4})
+    raises("index", "gb.nn.cross_entropy: label 0 of row 1 is outside 1 .. 3", gb.nn.cross_entropy, logits, labels{0, 1, 2, 1})
+    raises("index", "label 4 of row 4 is outside 1 .. 3", gb.nn.cross_entropy, logits, labels{1, 1, 2, 4})
     raises("dtype", "labels are positions from 1, of i64, got f64", gb.nn.cross_entropy, logits, gb.tensor(y))
     raises("shape", "expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, logits, labels{1, 2, 3})
     raises("shape", "got 3 and 3", gb.nn.cross_entropy, logits[1], labels{1, 2, 3})
@@ -347,7 +347,7 @@ describe("a block", function()
       {"option", "sequential[1] must give a tensor, got number", net, x}, {"option", "sequential takes a tensor, got nil", net},
       {"option", "gb.nn.sequential takes a list of layers, got block", gb.nn.sequential, linear},
       {"option", "gb.nn.sequential takes a list of layers, got the key 'a'", gb.nn.sequential, {a = linear}},
-      {"option", "gb.nn.sequential: layer 2: a tensor has no method 'rlu', did you mean 'relu'?", gb.nn.sequential,
+      {"option", "gb.nn.sequential: layer 2: a tensor has no method 'rlu', did you mean 'elu'?", gb.nn.sequential,
         {"tanh", "rlu"}},
       {"option", "gb.nn.sequential: layer 1: a tensor has no method 'qqqqqqqq'", gb.nn.sequential, {"qqqqqqqq"}},
       {"option", "gb.nn.sequential: layer 1 must be a block, a function or the name of a tensor method, got table",
@@ -369,9 +369,12 @@ describe("a block", function()
         labels{1, 2, 3}},
       {"shape", "gb.nn.cross_entropy: expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, x,
         labels{1, 2, 3}},
-      {"index", "gb.nn.cross_entropy: labels run from 1 to 4, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 2, 3, 4}},
-      {"index", "gb.nn.cross_entropy: labels run from 0 to 3, expected 1 to 3", gb.nn.cross_entropy, x, labels{1, 0, 3, 2}},
-      {"index", "gb.nn.cross_entropy: labels run from 4 to 4, expected 1 to 3", gb.nn.cross_entropy, x:slice(1, 1, 1), labels{4}},
+      {"index", "gb.nn.cross_entropy: label 4 of row 4 is outside 1 .. 3: labels are positions, counted from 1",
+        gb.nn.cross_entropy, x, labels{1, 2, 3, 4}},
+      {"index", "gb.nn.cross_entropy: label 0 of row 2 is outside 1 .. 3: labels are positions, counted from 1",
+        gb.nn.cross_entropy, x, labels{1, 0, 3, 2}},
+      {"index", "gb.nn.cross_entropy: label 4 of row 1 is outside 1 .. 3: labels are positions, counted from 1",
+        gb.nn.cross_entropy, x:slice(1, 1, 1), labels{4}},
       {"option", "gb.nn.mse: weights must be a tensor or a list, got string", gb.nn.mse, x, x, {weights = "x"}},
       {"shape", "gb.nn.mse: weights must be one a row or one an element: weights 3, losses 4x3", gb.nn.mse, x, x,
         {weights = {1, 2, 3}}},
@@ -416,7 +419,7 @@ describe("a weighted loss", function()
     near({a, b}, gb.nn.cross_entropy(z, labels{3, 1}, {reduction = "none"}), 1e-13)
     local known <const> = labels{3, 1}
     for _ = 1, 2 do near((a + b) / 2, gb.nn.cross_entropy(z, known), 1e-13) end
-    raises("index", "labels run from 1 to 3, expected 1 to 2", gb.nn.cross_entropy, gb.ones(2, 2), known)
+    raises("index", "label 3 of row 1 is outside 1 .. 2", gb.nn.cross_entropy, gb.ones(2, 2), known)
     assert.equal(0, gb.nn.cross_entropy(gb.zeros(0, 3), gb.zeros(0, {dtype = "i64"}), {reduction = "sum"}):item())
     assert.is_false(pcall(function() return gb.nn.cross_entropy(z, labels{2, 4} * 1):item() end))
   end)

@@ -124,7 +124,7 @@ local refusals <const> = {
   {"gb.nn.cross_entropy(3, gb.ones(2))", "option: gb.nn.cross_entropy takes two tensors, got number and tensor"},
   {"gb.nn.cross_entropy(gb.ones(2, 3), gb.ones(2))", "dtype: gb.nn.cross_entropy: labels are positions from 1, of i64, got f64"},
   {[[gb.nn.cross_entropy(gb.ones(2, 3), gb.tensor({1, 4}, {dtype = "i64"}))]],
-   "index: gb.nn.cross_entropy: labels run from 1 to 4, expected 1 to 3"},
+   "index: gb.nn.cross_entropy: label 4 of row 2 is outside 1 .. 3: labels are positions, counted from 1"},
   {"gb.nn.sequential{function() return 3 end}(gb.ones(2))", "option: sequential[1] must give a tensor, got number"},
   {"gb.param(gb.ones(0))", "shape: parameter 'param' needs a value, got none"},
   {"gb.param(0 / 0)", "nan: parameter 'param' cannot be set to NaN"},

@@ -1,0 +1,170 @@
+--- Activations, losses and layers of gb.nn: values by plain loops, gradients by differences, cuts along the batch.
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local nn <const> = gb.nn
+
+local function whole(list) return gb.tensor(list, {dtype = "i64"}) end
+local function read(t) return gb.tensor(t:totable(), {dtype = t.dtype}) end
+local function map(f, ...)
+  local out <const>, lists <const> = {}, {...}
+  for i, v in ipairs(lists) do lists[i] = support.numbers(v) end
+  for i = 1, #lists[1] do out[i] = f(lists[1][i], lists[2] and lists[2][i], lists[3] and lists[3][i]) end
+  return out
+end
+
+local points <const> = {-30, -4.5, -2.5, -1, -0.25, 0, 0.125, 1, 2.75, 5.5, 40}
+
+--- Phi by its series, or the continued fraction of its tail.
+local function phi(z)
+  if math.abs(z) > 5 then
+    local f = 0.0
+    for i = 60, 1, -1 do f = i / (math.abs(z) + f) end
+    local tail <const> = math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / (math.abs(z) + f)
+    return z < 0 and tail or 1 - tail
+  end
+  local term, sum = z, z
+  for k = 1, 200 do
+    term = term * z * z / (2 * k + 1)
+    sum = sum + term
+  end
+  return 0.5 + sum * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+end
+
+local function sigmoid(z) return 1 / (1 + math.exp(-z)) end
+local function tanh(z) return 2 * sigmoid(2 * z) - 1 end
+
+local activations <const> = {
+  leaky_relu = {function(z) return z > 0 and z or 0.01 * z end},
+  ["leaky_relu 0.25"] = {function(z) return z > 0 and z or 0.25 * z end, 0.25},
+  elu = {function(z) return z > 0 and z or math.exp(z) - 1 end},
+  ["elu 2"] = {function(z) return z > 0 and z or 2 * (math.exp(z) - 1) end, 2},
+  selu = {function(z) return 1.0507009873554805 * (z > 0 and z or 1.6732632423543772 * (math.exp(z) - 1)) end},
+  silu = {function(z) return z * sigmoid(z) end},
+  gelu = {function(z) return z * phi(z) end},
+  ["gelu tanh"] = {function(z) return z / 2 * (1 + tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z ^ 3))) end,
+    {approximate = "tanh"}},
+  mish = {function(z) return z * tanh(z > 30 and z or math.log(1 + math.exp(z))) end},
+  softsign = {function(z) return z / (1 + math.abs(z)) end},
+  hard_tanh = {function(z) return math.max(-1, math.min(1, z)) end},
+  hard_sigmoid = {function(z) return math.max(0, math.min(1, z / 6 + 0.5)) end},
+  hard_swish = {function(z) return z * math.max(0, math.min(1, z / 6 + 0.5)) end},
+  relu6 = {function(z) return math.max(0, math.min(6, z)) end},
+}
+
+describe("activations", function()
+  for name, case in pairs(activations) do
+    local method <const> = name:match "^%S+"
+    it(name .. " has its formula, as a method and a function, and its derivative", function()
+      local t <const> = gb.tensor(points)
+      near(map(case[1], points), t[method](t, case[2]), 1e-14)
+      near(map(case[1], points), nn[method](t, case[2]), 1e-14)
+      assert.equal("f32", nn[method](t:to "f32", case[2]).dtype)
+      near(map(case[1], points), nn[method](t:to "f32", case[2]), 1e-6)
+      local p <const> = gb.param(gb.tensor{-4.5, -2.5, -0.7, -0.25, 0.125, 0.8, 2.75, 5.5}, {name = name})
+      support.check_gradients(function() return (nn[method](p.value, case[2]) * gb.range(1, 8)):sum() end, {p}, 1e-7)
+      local second <const> = gb.grad(gb.grad(nn[method](p.value, case[2]):sum(), p.value):sum(), {p.value}, {unused = "zero"})
+      assert.is_true(second[1]:isfinite():all())
+    end)
+  end
+
+  it("are layers by name, and keep a NaN", function()
+    near(map(activations.silu[1], points), nn.sequential{"silu"}(gb.tensor(points)), 1e-14)
+    for name in pairs(activations) do
+      local method <const> = name:match "^%S+"
+      local y <const> = nn[method](gb.tensor(0 / 0)):item()
+      assert.is_true(y ~= y, name)
+    end
+  end)
+
+  it("have the mean of both sides as derivative at a corner", function()
+    local zero <const> = gb.tensor(0):requires_grad()
+    near(0.505, gb.grad(zero:leaky_relu(), zero), 1e-15)
+    near(0.75, gb.grad(zero:elu(0.5), zero), 1e-15)
+    near(-0.25, gb.grad(nn.bce_with_logits(zero, gb.tensor(0.75)), zero), 1e-15)
+  end)
+
+  it("refuse what is no number", function()
+    raises("option", "leaky_relu: the slope must be a finite number, got nan", nn.leaky_relu, gb.ones(2), 0 / 0)
+    raises("option", "elu: alpha must be a finite number, got x", nn.elu, gb.ones(2), "x")
+    raises("option", "gelu: option 'approximate' must be one of", nn.gelu, gb.ones(2), {approximate = "erf"})
+    raises("option", "silu takes a tensor, got number", nn.silu, 3)
+  end)
+end)
+
+-- Losses ------------------------------------------------------------------------------------------------------------------
+
+local p <const>, t <const> = {{0.1, 0.9}, {0.5, 0.25}, {1e-3, 1 - 1e-9}}, {{0, 1}, {0.25, 1}, {0, 1}}
+local far <const> = {{-3, 0.6}, {0.25, 8}, {-0.9, 1}}
+
+local losses <const> = {
+  l1 = {far, t, function(a, b) return math.abs(a - b) end},
+  huber = {far, t, function(a, b)
+    local e <const> = math.abs(a - b)
+    return e < 1.5 and e * e / 2 or 1.5 * (e - 0.75)
+  end, {delta = 1.5}},
+  smooth_l1 = {far, t, function(a, b)
+    local e <const> = math.abs(a - b)
+    return e < 0.5 and e * e or e - 0.25
+  end, {beta = 0.5}},
+  bce = {p, t, function(a, b) return -(b * math.log(a) + (1 - b) * math.log(1 - a)) end},
+  bce_with_logits = {far, t, function(z, b) return -(b * math.log(sigmoid(z)) + (1 - b) * math.log(sigmoid(-z))) end},
+}
+
+describe("losses", function()
+  for name, case in pairs(losses) do
+    local got <const>, want <const>, f <const> = gb.tensor(case[1]), gb.tensor(case[2]), case[3]
+    local function options(more)
+      local o <const> = {}
+      for key, v in pairs(case[4] or {}) do o[key] = v end
+      for key, v in pairs(more) do o[key] = v end
+      return o
+    end
+
+    it(name .. " has its formula, reductions, weights and gradient", function()
+      local each <const> = map(f, got, want)
+      local sum = 0
+      for _, v in ipairs(each) do sum = sum + v end
+      near(each, nn[name](got, want, options{reduction = "none"}), 1e-8)
+      near(sum, nn[name](got, want, options{reduction = "sum"}), 1e-8)
+      near(sum / 6, nn[name](got, want, options{}), 1e-8)
+      near((each[1] + each[2] + 3 * (each[5] + each[6])) / 8, nn[name](got, want, options{weights = {1, 0, 3}}), 1e-8)
+      local inputs <const> = gb.param(name == "bce" and gb.tensor{{0.1, 0.9}, {0.5, 0.25}, {0.3, 0.7}} or got, {name = name})
+      support.check_gradients(function() return nn[name](inputs.value, want, options{weights = {1, 2, 3}}) end, {inputs}, 1e-7)
+      raises("shape", ("gb.nn.%s: shapes differ: 3x2 and 2"):format(name), nn[name], got, gb.ones(2))
+      raises("option", ("gb.nn.%s takes two tensors, got tensor and nil"):format(name), nn[name], got)
+      raises("option", "unknown option 'reduce'", nn[name], got, want, {reduce = "sum"})
+    end)
+  end
+
+  it("lose no digits far from 0, and know what is no probability", function()
+    local z <const> = gb.tensor{40, -40, 1000, -1000, 1000}
+    near({math.exp(-40), math.exp(-40), 0, 0, 1000}, nn.bce_with_logits(z, gb.tensor{1, 0, 1, 0, 0}, {reduction = "none"}), 1e-30)
+    assert.is_true(math.abs(nn.bce_with_logits(gb.tensor(40), gb.tensor(1)):item() / math.exp(-40) - 1) < 1e-14)
+    near({100, 0, 0, 100}, nn.bce(gb.tensor{0, 0, 1, 1}, gb.tensor{1, 0, 1, 0}, {reduction = "none"}), 1e-13)
+    local q <const> = gb.tensor{0.0, 1}:requires_grad()
+    assert.is_true(gb.grad(nn.bce(q, gb.tensor{0, 1}), q):isfinite():all())
+    local none <const> = nn.bce(gb.tensor(1.5), gb.tensor(1)):item()
+    assert.is_true(none ~= none)
+  end)
+
+  it("nll and cross_entropy agree, and kl is 0 of the same", function()
+    local z <const>, y <const> = read(gb.randn(5, 3, {seed = 1})), whole{1, 3, 2, 2, 1}
+    for _, o in ipairs{{}, {reduction = "sum"}, {weights = {1, 0, 2, 1, 1}}} do
+      near(nn.cross_entropy(z, y, o), nn.nll(z:log_softmax(2), y, o), 1e-14)
+    end
+    raises("index", "gb.nn.nll: label 4 of row 2 is outside 1 .. 3", nn.nll, z, whole{1, 4, 1, 1, 1})
+    local a <const>, b <const> = z:softmax(2):totable(), read(gb.randn(5, 3, {seed = 2})):log_softmax(2)
+    a[1] = {0, 0.25, 0.75}
+    local want <const> = {}
+    for i, row in ipairs(b:totable()) do
+      want[i] = 0
+      for j, q in ipairs(row) do if a[i][j] > 0 then want[i] = want[i] + a[i][j] * (math.log(a[i][j]) - q) end end
+    end
+    near(want, nn.kl(b, gb.tensor(a), {reduction = "none"}), 1e-14)
+    near(0, nn.kl(z:log_softmax(2), z:softmax(2)), 1e-15)
+    local inputs <const>, target <const> = gb.param(z, {name = "z"}), gb.param(gb.tensor(a):clamp(0.01), {name = "p"})
+    support.check_gradients(function() return nn.kl(inputs.value:log_softmax(2), target.value) end, {inputs, target}, 1e-7)
+    support.check_gradients(function() return nn.nll(inputs.value:log_softmax(2), y) end, {inputs}, 1e-7)
+  end)
+end)
