@@ -168,3 +168,136 @@ describe("losses", function()
     support.check_gradients(function() return nn.nll(inputs.value:log_softmax(2), y) end, {inputs}, 1e-7)
   end)
 end)
+
+-- Layers ------------------------------------------------------------------------------------------------------------------
+
+describe("gb.nn.batch_norm", function()
+  local x <const> = read(gb.randn(6, 3, 4, {seed = 1}) * 2 + 1)
+
+  --- (n, c, l) normalised over n and l.
+  local function by_loops(v, eps, weight, bias)
+    local out <const> = v:totable()
+    for c = 1, 3 do
+      local mean, var = 0, 0
+      for i = 1, 6 do for k = 1, 4 do mean = mean + out[i][c][k] / 24 end end
+      for i = 1, 6 do for k = 1, 4 do var = var + (out[i][c][k] - mean) ^ 2 / 24 end end
+      for i = 1, 6 do
+        for k = 1, 4 do out[i][c][k] = (out[i][c][k] - mean) / math.sqrt(var + eps) * weight[c] + bias[c] end
+      end
+    end
+    return out
+  end
+
+  it("normalises channels by the batch in training, else by what calibrate found", function()
+    local net <const> = nn.batch_norm(3, {eps = 1e-3})
+    net.weight.value, net.bias.value = {1, 2, -1}, {0, 0.5, 3}
+    local want <const> = by_loops(x, 1e-3, {1, 2, -1}, {0, 0.5, 3})
+    near(want, net(x), 1e-13)
+    nn.training(net, false)
+    near(x:select(2, 1) / math.sqrt(1.001), net(x):select(2, 1), 1e-13)
+    nn.calibrate(net, x)
+    near(want, net(x), 1e-13)
+    near(want[1], net(x:slice(1, 1, 1))[1], 1e-13)
+    near(x:mean{1, 3}, net.mean, 1e-13)
+    nn.training(net)
+    near(by_loops(x * 3, 1e-3, {1, 2, -1}, {0, 0.5, 3}), net(x * 3), 1e-13)
+  end)
+
+  it("calibrates each layer by what those before it give, without dropout", function()
+    local net <const> = nn.sequential{nn.linear(3, 4, {seed = 1}), nn.batch_norm(4), "tanh", nn.dropout(0.5), nn.batch_norm(4)}
+    local rows <const> = read(gb.randn(50, 3, {seed = 2}))
+    nn.training(nn.calibrate(net, rows), false)
+    near(gb.zeros(4), net(rows):mean(1), 1e-12)
+    near(gb.ones(4), net(rows):var(1, {ddof = 0}), 1e-3)
+    local path <const> = support.path ".gb"
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(net), noise = 0.1}
+    m:condition(rows, rows:select(2, 1)):save(path)
+    local p <const> = m:condition(rows, rows:select(2, 1)):predict(rows).mean
+    assert.same(p:totable(), gb.load(path):predict(rows).mean:totable())
+    support.sweep()
+  end)
+
+  it("has gradients through its statistics", function()
+    local p <const>, net <const> = gb.param(x, {name = "x"}), nn.batch_norm(3)
+    local r <const> = read(gb.randn(6, 3, 4, {seed = 3}))
+    support.check_gradients(function() return (net(p.value) * r):sum() end, {p, net.weight, net.bias}, 1e-6)
+    assert.equal(2, #gb.params(nn.batch_norm(3)) - 2)                     -- mean and variance are fixed
+    raises("shape", "batch_norm(3) expects 3 channels in the second dimension: input 6x4", net, gb.ones(6, 4))
+    raises("option", "gb.nn.training takes a block, got tensor", nn.training, x)
+    raises("option", "gb.nn.training: true or false expected, got string", nn.training, net, "on")
+    raises("shape", "expects 3 channels", nn.calibrate, net, gb.ones(6, 4))
+    assert.is_nil(rawget(net, "mode").calibrating)
+  end)
+end)
+
+describe("gb.nn.group_norm", function()
+  it("normalises groups of channels of each row", function()
+    local x <const>, net <const> = read(gb.randn(2, 4, 3, {seed = 1})), nn.group_norm(2, 4, {eps = 1e-3})
+    net.weight.value, net.bias.value = {1, 2, 3, 4}, {0, 1, 0, 1}
+    local want <const> = x:totable()
+    for i = 1, 2 do
+      for g = 0, 1 do
+        local mean, var = 0, 0
+        for c = 2 * g + 1, 2 * g + 2 do for k = 1, 3 do mean = mean + want[i][c][k] / 6 end end
+        for c = 2 * g + 1, 2 * g + 2 do for k = 1, 3 do var = var + (want[i][c][k] - mean) ^ 2 / 6 end end
+        for c = 2 * g + 1, 2 * g + 2 do
+          for k = 1, 3 do want[i][c][k] = (want[i][c][k] - mean) / math.sqrt(var + 1e-3) * c + (c + 1) % 2 end
+        end
+      end
+    end
+    near(want, net(x), 1e-13)
+    local p <const> = gb.param(x, {name = "x"})
+    support.check_gradients(function() return (net(p.value) ^ 3):sum() end, {p, net.weight, net.bias}, 1e-6)
+    near({{0, 0}}, nn.group_norm(2, 2)(gb.tensor{{3, 4}}), 1e-14)
+    raises("option", "gb.nn.group_norm: 4 channels do not divide into 3 groups", nn.group_norm, 3, 4)
+    raises("shape", "group_norm(2, 4) expects 4 channels", net, gb.ones(2, 3))
+  end)
+end)
+
+describe("gb.nn.dropout", function()
+  local x <const> = gb.ones(100, 100)
+
+  it("keeps 1 - p of the elements, scaled, by its seed; all of them in evaluation", function()
+    local net <const> = nn.dropout(0.25, {seed = 3})
+    near(0.75, net(x):gt(0):mean(), 0.01)
+    near(4 / 3, net(x):max(), 1e-15)
+    assert.same(net(x):totable(), nn.dropout(0.25, {seed = 3})(x):totable())
+    assert.is_false(nn.dropout(0.25, {seed = 4})(x):equal(net(x)))
+    assert.is_true(nn.training(net, false)(x):equal(x))
+    local free <const> = nn.dropout(0.5)
+    assert.is_false(free(x):equal(free(x)))
+    gb.seed(3)
+    local one <const> = free(x):totable()
+    gb.seed(3)
+    assert.same(one, free(x):totable())
+    raises("option", "gb.nn.dropout: p must be a number from 0 to 1, 1 excluded, got 1", nn.dropout, 1)
+  end)
+
+  it("stores no mask, and drops gradients where it drops values", function()
+    local net <const>, big <const> = nn.dropout(0.5, {seed = 1}), read(gb.randn(2000, 50, {seed = 2}))
+    assert.is_true(gb.plan(net(big):sum(2)).peak < 2000 * 50)
+    local p <const> = gb.param(read(gb.randn(5, {seed = 2})), {name = "x"})
+    support.check_gradients(function() return (net(p.value) ^ 2):sum() end, {p}, 1e-7)
+    local inf <const> = nn.dropout(0.5, {seed = 1})(gb.full({40}, math.huge))
+    assert.is_false(inf:isnan():any())
+  end)
+end)
+
+describe("gb.nn.embedding", function()
+  it("gives the row of each label, and adds up gradients", function()
+    local net <const> = nn.embedding(4, 2, {seed = 1})
+    local w <const> = net.weight.value:totable()
+    near({{w[3], w[1]}, {w[1], w[4]}}, net(whole{{3, 1}, {1, 4}}), 0)
+    support.check_gradients(function() return (net(whole{3, 1, 1}) ^ 3):sum() end, {net.weight}, 1e-6)
+    raises("index", "embedding(4, 2): label 5 of row 2 is outside 1 .. 4", net, whole{1, 5})
+    raises("dtype", "labels are whole numbers from 1, of i64, got f64", net, gb.ones(2))
+  end)
+
+  it("is trained in windows of its batch", function()
+    local l <const> = gb.lazy(read(gb.randperm(4000, {seed = 2}) % 10 + 1), {batch = 1})
+    local net <const> = nn.sequential{nn.embedding(10, 32, {seed = 1}), nn.linear(32, 32, {seed = 2}), "tanh"}
+    local loss <const> = (net(l) ^ 2):mean()
+    local plan <const> = gb.plan{loss, table.unpack(gb.grad(loss, (gb.params(net))))}
+    assert.is_true(plan.minimum < plan.peak / 3)
+  end)
+end)
