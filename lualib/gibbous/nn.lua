@@ -109,7 +109,7 @@ function M.sequential(layers)
   end, {layers = list, made = {kind = "sequential"}})
 end
 
-for _, part in ipairs{"activations", "nn.layers", "nn.losses", "nn.norms"} do
+for _, part in ipairs{"activations", "nn.conv", "nn.layers", "nn.losses", "nn.norms"} do
   for name, f in pairs(require("gibbous." .. part)) do M[name] = f end
 end
 
