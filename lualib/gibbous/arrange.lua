@@ -87,7 +87,8 @@ local function triangle(x, k, what, lower)
     subject.range_along(1, 1, m, 2, 2, t.device)
   local kept
   if lower then kept = column:le(row) else kept = column:ge(row) end
-  return core.where(kept, t, t.dtype == "bool" and false or 0)
+  if t.dtype == "bool" then return t & kept end
+  return core.where(kept, t, 0)
 end
 
 --- The lower triangle of the last two dimensions, with diagonal k (0) and all below; others 0.

@@ -12,7 +12,7 @@ G.__index = G
 
 local M <const> = {rows = {}, of_name = {}}
 
-for _, group in ipairs{"make", "map", "shape", "reduce", "product", "linalg", "kernel"} do
+for _, group in ipairs{"make", "map", "shape", "reduce", "product", "linalg", "kernel", "label"} do
   for _, row in ipairs(require("spec.fuzz.rows_" .. group)) do
     M.rows[#M.rows + 1] = row
     M.of_name[row.name] = row
