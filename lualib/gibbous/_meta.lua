@@ -421,7 +421,8 @@ function gb.einsum(spec, ...) end
 ---@return gibbous.tensor
 function gb.linalg.cholesky(A, o) end
 
---- x with A x = b: by Cholesky where A is symmetric by structure, else by LU. The factor is shared with logdet and inv_quad.
+--- x with A x = b: by Cholesky where A is symmetric by structure and larger than 1 x 1, which must then be positive definite, else by
+--- LU. The factor is shared with logdet and inv_quad.
 --- A solution of finite A and b that does not fit their dtype is an error of code "nan", here and in inv_quad, triangular_solve, lstsq,
 --- qr, eigh and svd.
 ---@param A gibbous.tensor  (..., n, n)
@@ -685,7 +686,8 @@ function gb.likelihoods.tasks(v) end
 --- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
 --- options (the ways out), where it cannot fit.
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
---- by their budgets; the value has the same bits. Leaves and results stay on cpu. Values that x:to moved elsewhere are computed
+--- by their budgets; the value has the bits of one device, if they compute alike (not a CPU beside a GPU). Leaves and results stay
+--- on cpu. Values that x:to moved elsewhere are computed
 --- there without this option, within the limit of that device; peak and minimum are of cpu. plan.devices lists each with its name,
 --- peak, arena, budget, range {first, last}, window and copies.
 --- plan.seconds is the predicted time, nil where it is not known. Where y waits for what nobody has looked at yet, as predictions do for
