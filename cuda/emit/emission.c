@@ -292,7 +292,8 @@ static void choose_unroll (gb_emission *e) {
     else cost += times * cost_of(e, n);
   }
   e->unroll = e->group > 0 ? e->group : 4;
-  while (e->unroll > 1 && (cost * e->batch * e->unroll > 900 || words + row * e->unroll > 200))
+  while (e->unroll > 1 &&
+         (cost * e->batch * e->unroll > 900 || words + row * (e->group > 0 ? 1 : e->unroll) > 200))
     e->unroll /= 2;
 }
 

@@ -18,6 +18,7 @@
 enum {
   RANDOM_FOLDS = 28,
   RANDOM_CHAINS = 78,
+  RANDOM_KEPT = 120,
   MOST_PROGRAMS = 768,
   MOST_KERNELS = 512,
   MOST_WALKS = 24, /* kernels of a program */
@@ -48,6 +49,7 @@ static gb_device *gpu;
 static program programs[MOST_PROGRAMS];
 static kernel kernels[MOST_KERNELS];
 static int nprograms, nkernels, refused, waves;
+static int logs, lists; /* walks with LSE, and those of lists, that are generated */
 static bool by_two_passes;     /* symmetric walks, though there is a wave */
 static const program *running; /* by generated kernels; NULL: by the interpreter */
 static long launches;
@@ -108,6 +110,9 @@ static bool add_walk (program *p, const gb_cuda_walk *w, int reach, gb_cuda_arit
     assert_string_equal(err.text, "");
     return false;
   }
+  for (int k = 0; k < w->nouts; k++)
+    if (w->out[k].how == GB_CUDA_LSE && ++logs) break;
+  lists += w->lists;
   assert_true(p->nwalks < MOST_WALKS);
   p->walk[p->nwalks++] =
       (carried){.reach = reach, .kernel = kernel_of_text(&s), .reduced = w->reduced, .lists = w->lists};
@@ -321,6 +326,31 @@ static void random_programs_have_the_interpreters_bits (void **state) {
   assert_true(folds >= 20 && chains >= 20 && nkernels >= 110);
 }
 
+/* Not rough: equal elements are what positions are about. */
+static int add_kept (int count) {
+  int added = 0;
+  for (uint64_t seed = 1; seed <= (uint64_t)count; seed++) {
+    char of[64];
+    snprintf(of, sizeof of, "random kept %d", (int)seed);
+    fx *x = random_kept(seed);
+    if (x != NULL && add_program(x, of, GB_CUDA_EXACT)) added++;
+    else drop(x);
+  }
+  return added;
+}
+
+static void random_kept_elements_are_the_interpreters (void **state) {
+  (void)state;
+  const int from = nprograms, first = nkernels, refusals = refused;
+  logs = lists = 0;
+  const int added = add_kept(RANDOM_KEPT);
+  compile_kernels(first, nkernels);
+  run_in_all_orders(from);
+  print_message("%d random programs, %d kernels, %d walks with LSE, %d of lists, %d refused\n", added,
+                nkernels - first, logs, lists, refused - refusals);
+  assert_true(logs >= 8 && lists >= 16);
+}
+
 static fx *rough_program (int number, int size) {
   fx *x = kernel_program(number, size);
   far_make_rough(x);
@@ -489,6 +519,7 @@ int main (void) {
       cmocka_unit_test(programs_of_kernels_have_the_interpreters_bits),
       cmocka_unit_test(symmetric_walks_are_divided),
       cmocka_unit_test(random_programs_have_the_interpreters_bits),
+      cmocka_unit_test(random_kept_elements_are_the_interpreters),
       cmocka_unit_test(long_programs_have_the_interpreters_bits),
       cmocka_unit_test(unit_kernels_are_close),
       cmocka_unit_test(a_point_that_is_nan_is_one_row),
