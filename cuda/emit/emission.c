@@ -293,7 +293,7 @@ static void choose_unroll (gb_emission *e) {
   }
   e->unroll = e->group > 0 ? e->group : 4;
   while (e->unroll > 1 &&
-         (cost * e->batch * e->unroll > 900 || words + row * (e->group > 0 ? 1 : e->unroll) > 200))
+         (cost * e->batch * e->unroll > 900 || (e->group == 0 && words + row * e->unroll > 200)))
     e->unroll /= 2;
 }
 
@@ -303,7 +303,7 @@ static int temporaries (const gb_emission *e) {
   for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
     const gb_ins *i = gb_emission_ins(e, n);
     if (i->kind == GB_INS_RADIAL && (i->profile != GB_RBF || e->size == 8)) most = 6;
-    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RAND || e->group > 0) most = 6;
+    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RAND || e->group > 0 || elements_of_lists(e) > 0) most = 6;
   }
   return most;
 }
@@ -318,6 +318,8 @@ static void choose_blocks (gb_emission *e) {
   const int early = e->whole && e->unroll > 1 && e->row > 16 ? e->row : 0;
   const int flags = e->reach == GB_CUDA_ALL ? 8 + early : 0;
   int beside = (e->passing == GB_CUDA_LANE ? 44 : 36) + (e->size == 8 ? 12 : 0);
+  for (int k = 0; k < e->w->nouts; k++) /* addresses of totals */
+    if (e->reach == GB_CUDA_KEEP && e->w->out[k].how != GB_CUDA_STORE) beside += 16;
   for (int k = 0; k < e->f->noperands; k++) /* addresses of what is read from memory */
     if (e->stream[k].full && !e->stream[k].kept) beside += 6 + 2 * e->batch;
   const int warps = REGISTERS / aligned(words * (e->size / 4) + beside + flags, 8);
