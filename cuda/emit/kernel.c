@@ -183,16 +183,31 @@ static void move_held (gb_emission *e) {
   }
 }
 
+/* Behind the last row are identities, whose exponentials add 0. */
+static void end_groups (gb_emission *e) {
+  gb_text_line(&e->text, "if (n - group < %d) {", (e->group - 1) * e->step + 1);
+  for (int k = 0; k < e->w->nouts; k++) {
+    if (e->w->out[k].how != GB_CUDA_LSE) continue;
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->w->out[k].slots * e->group);
+    gb_emit_begin_batch(e);
+    gb_text_line(&e->text, "if (i %% %d * %d >= n - group) g%d[i][q] = A::identity(%d);", e->group, e->step,
+                 k, GB_MAXIMUM);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+  gb_text_line(&e->text, "}");
+}
+
 static void take_groups (gb_emission *e) {
+  end_groups(e);
   for (int k = 0; k < e->w->nouts; k++) {
     if (e->w->out[k].how != GB_CUDA_LSE) continue;
     gb_text_line(&e->text, "#pragma unroll");
     gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->w->out[k].slots);
     gb_emit_begin_batch(e);
-    gb_text_line(&e->text,
-                 "gb_take_group<A, %d, %d>(&g%d[%d * i], q, (n - group + %d) / %d, c%d[2 * i][q], "
-                 "c%d[2 * i + 1][q]);",
-                 e->group, e->batch, k, e->group, e->step - 1, e->step, k, k);
+    gb_text_line(&e->text, "gb_take_group<A, %d, %d>(&g%d[%d * i], q, c%d[2 * i][q], c%d[2 * i + 1][q]);",
+                 e->group, e->batch, k, e->group, k, k);
     gb_text_line(&e->text, "}");
     gb_text_line(&e->text, "}");
   }

@@ -11,29 +11,20 @@
 GB_INLINE float gb_greater (float a, float b) { return gb_greatest_or_nan(a, b); }
 GB_INLINE double gb_greater (double a, double b) { return gb_double::combine(GB_MAXIMUM, a, b); }
 
-/* The first n elements of 'held' into the running maximum and the sum of exp(t - maximum); row q of B. */
-template <class A, int G, int B, bool WHOLE>
-GB_DEVICE void gb_take_elements (typename A::real (*held)[B], int q, int n, typename A::real &top,
-                                 typename A::real &sum) {
+/* A group of 'held' into the running maximum and the sum of exp(t - maximum); of element q of a batch of B. */
+template <class A, int G, int B>
+GB_DEVICE void gb_take_group (const typename A::real (*held)[B], int q, typename A::real &top,
+                              typename A::real &sum) {
   typedef typename A::real T;
   T now = top;
 #pragma unroll
-  for (int g = 0; g < G; g++)
-    if (WHOLE || g < n) now = gb_greater(now, held[g][q]);
+  for (int g = 0; g < G; g++) now = gb_greater(now, held[g][q]);
   const T shift = A::finite_or_0(now);
   T s = A::mul(sum, A::exp_inline(A::sub(top, shift)));
 #pragma unroll
-  for (int g = 0; g < G; g++)
-    if (WHOLE || g < n) s = A::add(s, A::exp_inline(A::sub(held[g][q], shift)));
+  for (int g = 0; g < G; g++) s = A::add(s, A::exp_inline(A::sub(held[g][q], shift)));
   top = now;
   sum = s;
-}
-
-template <class A, int G, int B>
-GB_DEVICE void gb_take_group (typename A::real (*held)[B], int q, int n, typename A::real &top,
-                              typename A::real &sum) {
-  if (n >= G) gb_take_elements<A, G, B, true>(held, q, n, top, sum);
-  else gb_take_elements<A, G, B, false>(held, q, n, top, sum);
 }
 
 /* The first of the least elements, or of the greatest; NaN is before all numbers. 'at' counts elements of the chain. */
