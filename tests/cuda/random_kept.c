@@ -3,12 +3,12 @@
 
 /* In place of the reduction that it was; of a slot as it was where that was one of the least few. */
 static void keep (fx *x, gb_out *o, int which) {
-  static const gb_monoid monoids[] = {GB_LSE, GB_ARGMINIMUM, GB_ARGMAXIMUM};
+  static const gb_monoid monoids[] = {GB_LSE, GB_LSE, GB_ARGMINIMUM, GB_ARGMAXIMUM};
   static const int few[] = {1, 2, 3, 5, 8, 16, 17};
   if (o->monoid == GB_KSMALLEST) return;
-  const bool position = which == 1 || which == 2;
+  const bool position = which == 2 || which == 3;
   o->dtype = x->slot_dtype[o->slot] = position ? GB_I64 : x->f.compute;
-  if (which < 3) o->monoid = monoids[which];
+  if (which < 4) o->monoid = monoids[which];
   else fx_select(x, o, few[fx_below(x, 7)]);
 }
 
@@ -28,7 +28,7 @@ fx *random_kept (uint64_t seed) {
   int kept = 0;
   for (int k = 0; k < x->f.nouts && x->f.compute != GB_I64; k++) {
     if (x->out[k].kind != GB_OUT_REDUCE) continue;
-    keep(x, &x->out[k], fx_below(x, 4));
+    keep(x, &x->out[k], fx_below(x, 6));
     kept++;
   }
   for (int k = 0; k < x->f.noperands; k++) spoil(x, k);

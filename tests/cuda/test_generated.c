@@ -18,7 +18,7 @@
 enum {
   RANDOM_FOLDS = 28,
   RANDOM_CHAINS = 78,
-  RANDOM_KEPT = 120,
+  RANDOM_KEPT = 140,
   MOST_PROGRAMS = 768,
   MOST_KERNELS = 512,
   MOST_WALKS = 24, /* kernels of a program */
