@@ -981,10 +981,6 @@ cuda/emit/kernel.c
 's/(part \* 16 + gb_virtual_lane())/(part * 16)/'
 'CUDA: all virtual lanes of a column write one list'
 
-cuda/emit/kernel.c
-'s/"from + gb_virtual_lane() < to"/"from < to"/'
-'CUDA: virtual lanes without an element have a list of one'
-
 cuda/fold/kept.cuh
 's/!(x >= v) : /!(x > v) : /'
 'CUDA: the last of equal elements is the least in a generated kernel'

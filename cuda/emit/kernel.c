@@ -265,15 +265,15 @@ void gb_emit_begin_chain_words (gb_emission *e, int k, const char *part) {
 ** row-major order. */
 static void emit_positions (gb_emission *e) {
   const int passing = e->passing == GB_CUDA_LANE ? e->lane : e->tile;
-  char base[GB_EXPRESSION] = "0", weight[GB_EXPRESSION] = "1";
+  char base[2 * GB_EXPRESSION] = "0", weight[GB_EXPRESSION] = "1";
   for (int a = 0; a < e->f->naxes; a++) {
-    char before[GB_EXPRESSION];
+    char before[2 * GB_EXPRESSION];
     if (!(e->w->axes >> a & 1)) continue;
     memcpy(before, base, sizeof before);
     *base = 0;
-    gb_text_join(base, GB_EXPRESSION, "(%s) * (int64_t)p.extent[%d] + ", before, a);
-    if (a == passing) gb_text_join(base, GB_EXPRESSION, "from");
-    else gb_text_join(base, GB_EXPRESSION, "(int64_t)i%d", a);
+    gb_text_join(base, sizeof base, "(%s) * (int64_t)p.extent[%d] + ", before, a);
+    if (a == passing) gb_text_join(base, sizeof base, "from");
+    else gb_text_join(base, sizeof base, "(int64_t)i%d", a);
     if (a > passing) gb_text_join(weight, GB_EXPRESSION, " * (int64_t)p.extent[%d]", a);
   }
   gb_text_line(&e->text, "const int64_t base = 1 + %s, weight = %s;", base, weight);

@@ -76,9 +76,11 @@ template <class T, int K> struct gb_least_few {
   GB_DEVICE void insert (ordered x, int n) {
 #pragma unroll
     for (int k = K - 1; k >= 0; k--) {
-      const bool here = x<key[k], before = k> 0 && x < key[k > 0 ? k - 1 : 0];
-      key[k] = before ? key[k > 0 ? k - 1 : 0] : here ? x : key[k];
-      at[k] = before ? at[k > 0 ? k - 1 : 0] : here ? n : at[k];
+      const int less = k > 0 ? k - 1 : 0;
+      const bool before = k > 0 && x < key[less];
+      const bool here = x < key[k];
+      key[k] = before ? key[less] : here ? x : key[k];
+      at[k] = before ? at[less] : here ? n : at[k];
     }
     last = gb_ordered_value(key[K - 1]);
   }

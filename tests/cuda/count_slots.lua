@@ -80,7 +80,8 @@ end
 
 --- Rows of a thread and columns that its loop takes at once: unrolled ones, or those of a group of LSE.
 local function batch_of(text)
-  local columns <const> = text:match "#pragma unroll (%d+)\n%s*for %(int s = [^(]" or text:match "for %(int g = 0; g < (%d+); g%+%+%) {"
+  local columns <const> = text:match "#pragma unroll (%d+)\n%s*for %(int s = [^(]"
+    or text:match "for %(int g = 0; g < (%d+); g%+%+%) {"
   return tonumber(text:match "int64_t held%[(%d+)%];"), tonumber(columns)
 end
 
