@@ -969,6 +969,30 @@ cuda/emit/value.c
 's/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d\[q\]", v);/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d[0]", v);/'
 'CUDA: all rows of a generated thread have the values of the first'
 
+cuda/emit/kernel.c
+'s/"if (n - group < %d) {"/"if (n - group < 0 * %d) {"/'
+'CUDA: the last group of LSE has elements behind the last row'
+
+cuda/emit/kernel.c
+'s/k, e->unroll);/k, 0 * e->unroll);/'
+'CUDA: what LSE holds stays where it is from turn to turn'
+
+cuda/emit/kernel.c
+'s/(part \* 16 + gb_virtual_lane())/(part * 16)/'
+'CUDA: all virtual lanes of a column write one list'
+
+cuda/fold/kept.cuh
+'s/!(x >= v) : /!(x > v) : /'
+'CUDA: the last of equal elements is the least in a generated kernel'
+
+cuda/fold/kept.cuh
+'s/if (before \&\& v == v)/if (before)/'
+'CUDA: the last NaN is the least in a generated kernel'
+
+cuda/fold/kept.cuh
+'s/const bool here = x < key\[k\]/const bool here = x <= key[k]/'
+'CUDA: equal elements of the least few change places'
+
 cuda/compile/cache.c
 's/ \&\& sum == checksum(&h, image)//'
 'CUDA kernels: a file whose bytes have changed is a kernel'
@@ -1323,7 +1347,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_clock test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(clock|heap|memory|faults|panel)$' ;;
-    cuda/emit/*) targets=test_cuda_generated filter='^cuda/generated$' ;;
+    cuda/emit/* | cuda/fold/kept.cuh) targets=test_cuda_generated filter='^cuda/generated$' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;
