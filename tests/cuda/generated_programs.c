@@ -83,6 +83,7 @@ static const struct {
     {FEW_OF_COLUMNS, GB_RBF, 2, 16, GB_F64, GB_F64},
 };
 enum { COUNT = sizeof list / sizeof *list };
+const int nkernel_programs = COUNT;
 
 static const size_t sizes[][2] = {{65, 257},  {257, 65},  {0, 63},    {64, 0},  {1, 1},
                                   {511, 256}, {513, 255}, {512, 513}, {1100, 2}};

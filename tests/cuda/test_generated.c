@@ -370,7 +370,7 @@ static fx *rough_program (int number, int size) {
 static void programs_of_kernels_have_the_interpreters_bits (void **state) {
   (void)state;
   const int from = nprograms, first = nkernels, refusals = refused;
-  for (int number = 0; kernel_program(number, 0) != NULL; number++) {
+  for (int number = 0; number < nkernel_programs; number++) {
     int texts = nkernels;
     for (int size = 0; size < nkernel_sizes; size++) {
       char of[64];
