@@ -860,6 +860,29 @@ function core.grad(y, xs, o) end
 ---@return boolean
 function core.known(x) end
 
+--- Without an argument: bytes of the host's account in use, and its peak, which begins anew. With that peak: the most bytes since then.
+---@param peak integer?
+function core.high_water(peak) end
+
+--- Bytes of each buffer that core.kmeans_fit takes, and what they follow from; nothing is allocated, and gb.empty is welcome.
+---@return table<string, integer>
+function core.kmeans_bytes(list, o) end
+
+--- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, device.
+function core.kmeans_fit(list, o) end
+
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device;
+--- labels, sums: whether they are wanted (labels or inertia).
+function core.kmeans_apply(list, o) end
+
+--- Labels of core.kmeans_fit as a tensor (n) of i64, from 1.
+---@return gibbous.tensor
+function core.kmeans_labels(labels) end
+
+--- Labels of core.kmeans_fit go at once.
+function core.kmeans_drop(labels) end
+
 --- What the last evaluation did.
 function core.last_run() end
 

@@ -63,7 +63,7 @@ static void run (fit *f) {
   f->label = malloc(f->n * sizeof *f->label);
   for (size_t i = 0; i < f->npieces; i++) {
     const size_t first = first_of(f, i);
-    piece[i] = (gb_kmeans_piece){dev, points_of(f, at, first, first_of(f, i + 1) - first), NULL};
+    piece[i] = (gb_kmeans_piece){.device = dev, .x = points_of(f, at, first, first_of(f, i + 1) - first)};
     piece[i].weight = piece[i].x.weight;
     label[i] = f->label + first;
   }
