@@ -98,6 +98,8 @@ describe("gb.kmeans", function()
     local apart <const> = km:transform(x)
     assert.equal("f32", apart.dtype)
     assert.same(want.labels, (apart:argmin(2)):totable())
+    local exact <const> = core.sqdist(x:to "f64", km.centroids, nil):sqrt()
+    assert.is_true((apart:to "f64" / exact - 1):abs():max():item() <= 2e-5)
   end)
 
   -- Bits ----------------------------------------------------------------------------------------------------------------

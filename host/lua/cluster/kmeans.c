@@ -103,6 +103,7 @@ static int kmeans_bytes (lua_State *L) {
 
 /* Pushes a holder of a new array on the host. */
 static gb_tensor *push_array (lua_State *L, lgb_session *s, gb_dtype t, gb_shape shape, const char *name) {
+  lgb_charge(L, s, gb_shape_bytes(&shape, t));
   gb_tensor *held = lgb_newholder(L);
   gb_error err;
   lgb_result(L, gb_tensor_new(&s->home->ledger, t, &shape, GB_MEM_TENSOR, lgb_where(L, s), name, held, &err),
