@@ -1313,6 +1313,14 @@ host/cluster/kmeans_fit.h
 's/gb_kmeans_close(piece);  *\\/(void)0; \\/'
 'k-means: a tile is not closed'
 
+host/cluster/minibatch.c
+'s/part->skip = from;/part->skip = 0;/'
+'k-means: a batch begins with the first row of its tile'
+
+host/cluster/minibatch.c
+'s/w->count\[j\] = total;/w->count[j] = s[w->d];/'
+'k-means: centres forget the batches but the last'
+
 lualib/gibbous/kmeans/init.lua
 's/facts.inertia < best.facts.inertia/facts.inertia > best.facts.inertia/'
 'k-means: the worst run is kept'
@@ -1357,6 +1365,7 @@ suite_of () {                     # file, what is wrong
       targets='gibbous gibbous_far gibbous_cuda_emulated' filter='spec/plan/timing_spec.lua spec/plan/profile_spec.lua'; return ;;
     'k-means: '*)
       case $1 in
+        host/cluster/minibatch.c) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
         host/cluster/*) targets=test_kmeans filter='^kmeans$' ;;
         *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
       esac

@@ -31,7 +31,10 @@ double gb_kmeans_diameter (const gb_kmeans_run *r) {
 
 gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err) {
   *x = p->x;
-  return p->source == NULL ? GB_OK : p->source->open(p->source->ud, p->number, &x->at, err);
+  if (p->source == NULL) return GB_OK;
+  GB_TRY(p->source->open(p->source->ud, p->number, &x->at, err));
+  x->at = gb_kmeans_row(x, p->skip);
+  return GB_OK;
 }
 
 void gb_kmeans_close (const gb_kmeans_piece *p) {

@@ -36,6 +36,7 @@ typedef struct gb_kmeans_piece {
   const double *weight;           /* x.weight on the host */
   const gb_kmeans_source *source; /* NULL: the points lie at x.at; else each pass over them opens the piece */
   size_t number;                  /* in the source */
+  size_t skip;                    /* points of the source before the first one */
 } gb_kmeans_piece;
 
 /* The points of a piece, until they are closed. Errors: those of the source. */
@@ -79,6 +80,7 @@ typedef struct gb_kmeans_model {
 /* What is wanted of points; NULL: not wanted. */
 typedef struct gb_kmeans_use {
   int64_t *label;  /* (n), from 1 */
+  int32_t *kept;   /* (n), from 0 */
   double *inertia; /* of the points and their nearest centres */
   double *
       sum; /* (k, d + 1): sums of the points of each centre less the shift; their weight in the last column */
@@ -91,5 +93,17 @@ size_t gb_kmeans_use_bytes (const gb_kmeans_model *m, bool sums, size_t npieces,
 /* Errors: ENAN with point and column of the first bad coordinate or weight; ENOMEM, EINTR, those of the device. */
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
                            const gb_kmeans_use *use, gb_error *err);
+
+/* -- minibatch.c */
+
+/* A fit by mini-batches: each centre becomes the mean of all points that were nearest to it when their batch came. Batches are
+** GB_KMEANS_BATCH points in order, whatever pieces they lie in; an iteration is a pass over all. It has converged when the inertia of a
+** pass, summed as its batches met it, is lower by no more than 'tol' of the pass before. All pieces lie on one device in the
+** host's memory, and out->label is one array, that of piece 0. Source: Sculley (2010), Web-scale k-means clustering. */
+#define GB_KMEANS_BATCH ((size_t)4096)
+gb_status gb_kmeans_minibatch (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
+                               gb_kmeans_result *out, gb_error *err);
+/* Bytes that it takes beside points, labels and the arrays of the result. */
+size_t gb_kmeans_minibatch_bytes (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 
 #endif

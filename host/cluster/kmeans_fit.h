@@ -50,6 +50,11 @@ typedef struct gb_kmeans_run {
   })
 #define GB_KMEANS_PASS(part, call) GB_KMEANS_OPENED((part)->piece, call)
 
+/* The address of a point. */
+static inline const void *gb_kmeans_row (const gb_points *x, size_t row) {
+  return (const char *)x->at + (ptrdiff_t)row * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
+}
+
 static inline const gb_cluster_ops *gb_kmeans_ops (const gb_kmeans_part *p) {
   return p->device->ops->cluster;
 }

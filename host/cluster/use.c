@@ -96,15 +96,16 @@ static gb_status assign_some (walk *w, const gb_points *x, size_t first, gb_erro
   if (w->use->inertia != NULL)
     GB_TRY(ops->spread(w->device, x, &c, w->label, w->scale, &w->spread, w->scratch, err));
   for (size_t i = 0; w->use->label != NULL && i < x->n; i++) w->use->label[first + i] = w->label[i] + 1;
+  if (w->use->kept != NULL) memcpy(w->use->kept + first, w->label, x->n * sizeof *w->label);
   return GB_OK;
 }
 
 static gb_status assign_piece (walk *w, gb_points x, size_t first, gb_error *err) {
-  const size_t n = x.n, step = (size_t)(x.row < 0 ? -x.row : x.row) * gb_dtype_size(x.dtype);
+  const size_t n = x.n;
   for (size_t i = 0; i < n; i += AT_ONCE) {
     x.n = n - i < AT_ONCE ? n - i : AT_ONCE;
     GB_TRY(assign_some(w, &x, first + i, err));
-    x.at = x.row < 0 ? (const char *)x.at - AT_ONCE * step : (const char *)x.at + AT_ONCE * step;
+    x.at = gb_kmeans_row(&x, AT_ONCE);
     if (x.weight != NULL) x.weight += AT_ONCE;
   }
   return GB_OK;

@@ -110,8 +110,9 @@ describe("gb.kmeans", function()
       local x = (gb.randn(20000, 8, {seed = 3, dtype = dtype}) + gb.range(1, 20000, 1, {dtype = dtype}):unsqueeze(2) % 7):eval()
       for _, init in ipairs{"k-means++", "random"} do
         local km = gb.kmeans{k = 7, init = init, n_init = 2, max_iter = 20}:fit(x, {weights = gb.range(1, 20000) % 3})
+        local some = gb.kmeans{k = 7, init = init, algorithm = "minibatch", max_iter = 2}:fit(x)
         local part = gb.kmeans{k = 7}:partial_fit(x:slice(1, 1, 9000)):partial_fit(x:slice(1, 9001, 20000))
-        print(core.digest{km.centroids, km.labels, km.history, part.centroids, part.counts, km:transform(x):eval()},
+        print(core.digest{km.centroids, km.labels, km.history, some.centroids, part.centroids, part.counts, km:transform(x):eval()},
           ("%a %a %a"):format(km.inertia, km:score(x), part.inertia))
       end
     end]]
@@ -278,6 +279,31 @@ describe("gb.kmeans", function()
     local batches <const> = gb.kmeans{k = 5}
     for i = 1, 6 do batches:partial_fit(x:slice(1, 1000 * i - 999, 1000 * i)) end
     near(1, batches:score(x) / all:score(x), 1e-3)
+  end)
+
+  it("fits by mini-batches as a plain evaluator does, with its bits and bytes", function()
+    local x <const> = blobs(9000, 3, 4, {spread = 2})
+    local start <const> = x:slice(1, 1, 4):eval()
+    local km <const> = gb.kmeans{k = 4, init = start, algorithm = "minibatch", tol = 0, max_iter = 3}:fit(x)
+    local want <const> = lloyd.minibatches(x:totable(), start:totable(), 4096, km.iterations)
+    assert.same(want.labels, km.labels:totable())
+    near(want.centres, km.centroids, 1e-10)
+    near(want.history, km.history, 1e-10)
+    near(0, km.inertia / want.inertia - 1, 1e-12)
+    assert.equal(-km.inertia, km:score(x))
+    local o <const> = {k = 4, algorithm = "minibatch", seed = 3}
+    local whole <const> = gb.kmeans(o):fit(x)
+    local pieces <const> = gb.kmeans(o):fit{x:slice(1, 1, 5), x:slice(1, 6, 4500), x:slice(1, 4501, 9000)}
+    assert.is_true(pieces.labels:equal(whole.labels) and pieces.centroids:equal(whole.centroids))
+    local z <const> = gb.randn(300000, 4, {seed = 5})
+    local p <const> = gb.kmeans(o):plan(z)
+    settle()
+    local lazy <const> = gb.kmeans(o):fit(z)
+    assert.is_true(gb.kmeans(o):fit(z:eval()).centroids:equal(lazy.centroids))
+    if at_home then
+      assert.equal(p.peak, lazy.bytes)
+      assert.equal(gb.kmeans(o):plan(x).peak, whole.bytes)
+    end
   end)
 
   it("comes back from a file with its bits", function()

@@ -48,4 +48,32 @@ function M.run(x, start, weights, most)
   return r
 end
 
+--- Mini-batches of so many rows, in order: {labels, centres, history, inertia} after the passes.
+function M.minibatches(x, start, rows, passes)
+  local r <const> = {centres = {}, history = {}, labels = {}, inertia = 0.0}
+  local counts <const> = {}
+  for j, c in ipairs(start) do r.centres[j], counts[j] = table.move(c, 1, #c, 1, {}), 0 end
+  for pass = 1, passes do
+    r.history[pass] = 0.0
+    for first = 1, #x, rows do
+      local of <const> = {}                                          -- rows by centre: all are assigned before any centre moves
+      for i = first, math.min(first + rows - 1, #x) do
+        local at <const>, apart <const> = M.nearest(x[i], r.centres)
+        r.history[pass] = r.history[pass] + apart
+        of[#of + 1] = {x[i], at}
+      end
+      for _, one in ipairs(of) do
+        local row <const>, at <const> = one[1], one[2]
+        counts[at] = counts[at] + 1
+        for t, v in ipairs(row) do r.centres[at][t] = r.centres[at][t] + (v - r.centres[at][t]) / counts[at] end
+      end
+    end
+  end
+  for i, row in ipairs(x) do
+    local at <const>, apart <const> = M.nearest(row, r.centres)
+    r.labels[i], r.inertia = at, r.inertia + apart
+  end
+  return r
+end
+
 return M

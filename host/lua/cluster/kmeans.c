@@ -29,7 +29,8 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"device", "k", "max_iter", "seed", "start", "tol", "weights", NULL};
+static const char *const fit_names[] = {"device", "k",   "max_iter", "minibatch", "seed",
+                                        "start",  "tol", "weights",  NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
@@ -91,10 +92,12 @@ static int kmeans_bytes (lua_State *L) {
   set_bytes(L, "history", o.max_iter * sizeof(double));
   set_bytes(L, "weights", p->weights == NULL ? 0 : lgb_doubles_bytes(p->weights));
   set_bytes(L, "start", start == NULL ? 0 : lgb_doubles_bytes(start));
-  set_bytes(L, "sums", b.sums);
-  set_bytes(L, "seeds", b.seeds);
-  set_bytes(L, "scratch", b.scratch);
-  set_bytes(L, "state", b.home);
+  const bool batches = lgb_optbool(L, 2, "minibatch", false);
+  set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, p->npieces, p->piece) : 0);
+  set_bytes(L, "sums", batches ? 0 : b.sums);
+  set_bytes(L, "seeds", batches ? 0 : b.seeds);
+  set_bytes(L, "scratch", batches ? 0 : b.scratch);
+  set_bytes(L, "state", batches ? 0 : b.home);
   set_bytes(L, "tile", tile);
   return 1;
 }
@@ -128,11 +131,14 @@ static void run_fit (lua_State *L, lgb_points *p, const gb_kmeans_options *o, co
   int32_t **label = lgb_scratch(L, p->npieces, sizeof *label), *at = gb_host_elements(a->labels);
   gb_error err;
   for (size_t i = 0; i < p->npieces; at += p->piece[i++].x.n) label[i] = at;
+  gb_status (*const fit)(const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
+                         gb_kmeans_result *out, gb_error *err) =
+      lgb_optbool(L, 2, "minibatch", false) ? gb_kmeans_minibatch : gb_kmeans_fit;
   r->label = label;
   r->centre = gb_host_elements(a->centroids);
   r->shift = gb_host_elements(a->shift);
   r->history = gb_host_elements(a->history);
-  lgb_result(L, LGB_CORE(p->session, gb_kmeans_fit(o, p->npieces, p->piece, r, &err)), &err);
+  lgb_result(L, LGB_CORE(p->session, fit(o, p->npieces, p->piece, r, &err)), &err);
 }
 
 static void push_facts (lua_State *L, const gb_kmeans_result *r) {

@@ -107,7 +107,7 @@ end
 local function core_options(f, weights, start, run)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device}
+    device = o.device, minibatch = o.algorithm == "minibatch"}
 end
 
 local function check_rows(list, k, what)
@@ -176,9 +176,6 @@ function methods.fit(self, X, opts)
   local list <const> = points.list(X, "fit")
   check_rows(list, f.o.k, "fit")
   local weights <const> = points.weights(o.weights or f.o.weights, list, "fit")
-  if f.o.algorithm == "minibatch" then
-    fail("option", "fit", "by algorithm = 'minibatch' it is not in this version: km:partial_fit(batch) takes one batch at a time")
-  end
   local p <const> = plan_of(f, X, list, weights, "fit")
   plan.admit(p, f.o.budget, "fit")
   local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
@@ -255,7 +252,7 @@ end
 local function begin(f, X, list, weights)
   check_rows(list, f.o.k, "partial_fit")
   local o <const> = core_options(f, weights, start_of(f, X, list, 1, "partial_fit"))
-  o.max_iter = 0
+  o.max_iter, o.minibatch = 0, false
   local kept <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
   core.kmeans_drop(kept)
   return centroids, shift, core.zeros(f.o.k)

@@ -49,6 +49,7 @@ local function rows_of(b, runs, start)
     {what = "distances to the nearest seed, a number a row", bytes = b.seeds},
     {what = "packed centroids and tiles of rows", bytes = b.scratch},
     {what = "centroids before and after, sums, farthest rows", bytes = b.state},
+    {what = "the start, then batches: sums, seeds, packed centroids", bytes = b.batches},
     {what = "the rows of the expression that are computed at a time", bytes = b.tile},
   }
 end
