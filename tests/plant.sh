@@ -969,6 +969,30 @@ cuda/emit/value.c
 's/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d\[q\]", v);/else if (own == e->held) gb_text_join(to, GB_EXPRESSION, "w%d[0]", v);/'
 'CUDA: all rows of a generated thread have the values of the first'
 
+cuda/emit/kernel.c
+'s/"if (n - group < %d) {"/"if (n - group < 0 * %d) {"/'
+'CUDA: the last group of LSE has elements behind the last row'
+
+cuda/emit/kernel.c
+'s/k, e->unroll);/k, 0 * e->unroll);/'
+'CUDA: what LSE holds stays where it is from turn to turn'
+
+cuda/emit/kernel.c
+'s/(part \* 16 + gb_virtual_lane())/(part * 16)/'
+'CUDA: all virtual lanes of a column write one list'
+
+cuda/fold/kept.cuh
+'s/!(x >= v) : /!(x > v) : /'
+'CUDA: the last of equal elements is the least in a generated kernel'
+
+cuda/fold/kept.cuh
+'s/if (before \&\& v == v)/if (before)/'
+'CUDA: the last NaN is the least in a generated kernel'
+
+cuda/fold/kept.cuh
+'s/const bool here = x < key\[k\]/const bool here = x <= key[k]/'
+'CUDA: equal elements of the least few change places'
+
 cuda/compile/cache.c
 's/ \&\& sum == checksum(&h, image)//'
 'CUDA kernels: a file whose bytes have changed is a kernel'
@@ -1292,6 +1316,66 @@ cuda/move/move.cu
 cuda/move/cumsum.cu
 's/part\[k\] = sum += part\[k\]/part[k] = sum + part[k], sum = k + 1 == here ? (A)0 : part[k]/'
 'CUDA dense: a running sum begins again every 256 elements'
+
+host/cluster/use.c
+'s/w->use->label\[first + i\] = w->label\[i\] + 1/w->use->label[i] = w->label[i] + 1/'
+'k-means: labels of later points overwrite those of the first ones'
+
+host/cluster/use.c
+'s/if (x.weight != NULL) x.weight += AT_ONCE;//'
+'k-means: points past those that are assigned at once have the weights of the first ones'
+
+host/cluster/use.c
+'s/(i % width == w->d ? w->q.weight : w->q.point)/w->q.point/'
+'k-means: weights are taken for coordinates'
+
+host/cluster/use.c
+'s/w->m->centre\[i\] - w->m->shift\[i % w->d\]/w->m->centre[i]/'
+'k-means: centres that are known are not shifted'
+
+host/cluster/kmeans_fit.h
+'s/gb_kmeans_close(piece);  *\\/(void)0; \\/'
+'k-means: a tile is not closed'
+
+host/cluster/minibatch.c
+'s/part->skip = from;/part->skip = 0;/'
+'k-means: a batch begins with the first row of its tile'
+
+host/cluster/minibatch.c
+'s/w->count\[j\] = total;/w->count[j] = s[w->d];/'
+'k-means: centres forget the batches but the last'
+
+lualib/gibbous/kmeans/init.lua
+'s/facts.inertia < best.facts.inertia/facts.inertia > best.facts.inertia/'
+'k-means: the worst run is kept'
+
+lualib/gibbous/kmeans/init.lua
+'s/seed = o.seed + (run or 1) - 1/seed = o.seed/'
+'k-means: all runs have one seed'
+
+lualib/gibbous/kmeans/init.lua
+'s/if not got\[1\] then error(got\[2\], 0) end/got[2] = got[2]/'
+'k-means: a fit that raised is taken for one'
+
+lualib/gibbous/kmeans/init.lua
+'s/(now.centroids - now.shift) \* counts/now.centroids * counts/'
+'k-means: earlier batches count from the origin'
+
+lualib/gibbous/kmeans/init.lua
+'s/core.sqdist(from - f.shift:to(t), (f.centroids - f.shift):to(t), nil)/core.sqdist(from, f.centroids:to(t), nil)/'
+'k-means: distances far off the origin are not shifted'
+
+lualib/gibbous/kmeans/plan.lua
+'s/bytes = runs > 1 and results or 0/bytes = 0/'
+'k-means: the best run so far is not planned'
+
+host/lua/cluster/problem.c
+'s/t->stride\[i\[0\]\] = (ptrdiff_t)i\[2\] \* of.stride\[i\[0\]\]/t->stride[i[0]] = of.stride[i[0]]/'
+'k-means: a view forgets its step'
+
+host/lua/cluster/tiles.c
+'s/p->first\[piece\], 1, p->piece/0, 1, p->piece/'
+'k-means: every tile of an expression is its first one'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -1303,6 +1387,13 @@ suite_of () {                     # file, what is wrong
     'random programs: '*) targets=gibbous filter=fuzz; return ;;
     'timed steps: '*)
       targets='gibbous gibbous_far gibbous_cuda_emulated' filter='spec/plan/timing_spec.lua spec/plan/profile_spec.lua'; return ;;
+    'k-means: '*)
+      case $1 in
+        host/cluster/minibatch.c) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
+        host/cluster/*) targets=test_kmeans filter='^kmeans$' ;;
+        *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
+      esac
+      return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;
@@ -1323,7 +1414,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_clock test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(clock|heap|memory|faults|panel)$' ;;
-    cuda/emit/*) targets=test_cuda_generated filter='^cuda/generated$' ;;
+    cuda/emit/* | cuda/fold/kept.cuh) targets=test_cuda_generated filter='^cuda/generated$' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;
     host/embed/* | host/include/*) targets='test_embed test_abi' filter='^(embed|abi)$' ;;

@@ -35,12 +35,22 @@ local function products(names, dtype, dims, columns)
   end
 end
 
+--- The position of the nearest of n points to each of n, and logarithms of sums of exp K(x, y).
+local function reductions(dtype, dims)
+  for _, d in ipairs(dims) do
+    local x <const>, y <const> = zeros(dtype, n, d), zeros(dtype, n, d)
+    gb.plan(((x:unsqueeze(2) - y:unsqueeze(1)) ^ 2):sum(3):argmin(2))
+    gb.plan(profile "rbf"(x, y):logsumexp(2))
+  end
+end
+
 local usual <const> = {"rbf", "matern32", "matern52"}
 products(usual, "f32", {1, 2, 3}, {1, 16})
 products({"rbf", "matern32"}, "f32", {8}, {1, 16})
 products({"rbf"}, "f32", {32}, {1, 16})
 products({"matern12", "rational_quadratic", "linear"}, "f32", {3}, {1})
 products({"rbf", "matern32"}, "f64", {1, 3}, {1})
+reductions("f32", {2, 3})
 
 --- A fit of two steps and the means of predictions; c.variance: with their variances. Without c.solver the model chooses, and takes
 -- Cholesky factors for so few points: its gradients are other programs than those of solver = "cholesky".

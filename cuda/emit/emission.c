@@ -7,22 +7,48 @@
 enum {
   MOST_INS = 256,
   MOST_CHAINS = 128,
-  TOTALS = 96, /* registers of a walk that sums both axes */
+  SHARED = 48 << 10, /* bytes of shared memory that every block can have */
+  TOTALS = 96,       /* registers of a walk that sums both axes */
+  MOST_LEAST = 16,   /* elements of KSMALLEST */
+  MOST_HELD = 32,    /* elements that a thread holds of groups of LSE, or in lists of KSMALLEST */
   BOTH = 3
 };
 
 /* Registers of chains and held elements that a thread of so many elements may have. */
 static const struct { int batch, words; } budgets[] = {{8, 72}, {4, 132}, {2, 150}, {1, 72}};
 
-static bool fits_reach (const gb_cuda_walk *w, int reach) {
-  if (w->nins > MOST_INS || w->lists) return false;
-  for (int k = 0; k < w->nouts; k++) {
-    const int how = w->out[k].how;
-    if (how == GB_CUDA_LSE || how == GB_CUDA_SELECT) return false;
-    if (reach == GB_CUDA_WAVE && how != GB_CUDA_CHAIN && how != GB_CUDA_CONTRACT && how != GB_CUDA_DIFF)
-      return false;
+static bool has_tile (const gb_fold *f) {
+  for (int a = 0; a < f->naxes; a++)
+    if (f->axis[a].role == GB_AXIS_TILE) return true;
+  return false;
+}
+
+/* Groups of LSE and lists are those of rows or of columns; a list has as many pairs as a thread can keep. */
+static bool fits_output (const gb_fold *f, const gb_cuda_out *o, int reach) {
+  switch (o->how) {
+    case GB_CUDA_LSE: return (reach == GB_CUDA_ROW || (reach == GB_CUDA_COL && has_tile(f))) && !f->symmetric;
+    case GB_CUDA_SELECT:
+      return (reach == GB_CUDA_ROW || reach == GB_CUDA_COL) && !f->symmetric && o->words <= 2 * MOST_LEAST;
+    case GB_CUDA_CHAIN:
+    case GB_CUDA_CONTRACT:
+    case GB_CUDA_DIFF: return true;
+    default: return reach != GB_CUDA_WAVE;
   }
+}
+
+static bool fits_reach (const gb_fold *f, const gb_cuda_walk *w, int reach) {
+  if (w->nins > MOST_INS) return false;
+  for (int k = 0; k < w->nouts; k++)
+    if (!fits_output(f, &w->out[k], reach)) return false;
   return true;
+}
+
+/* The groups of the interpreter (fold/encode.c). */
+static void choose_group (gb_emission *e) {
+  const bool columns = e->passing == GB_CUDA_LANE;
+  e->step = columns ? GB_LANES : 1;
+  for (int k = 0; k < e->w->nouts; k++)
+    if (e->w->out[k].how == GB_CUDA_LSE) e->group = columns ? GB_CUDA_BATCH : GB_TJ;
 }
 
 static int form_of (const gb_emission *e, int operand) {
@@ -110,6 +136,20 @@ static int held_words (const gb_emission *e) {
   return n;
 }
 
+static bool is_least (const gb_cuda_out *o) { return o->how == GB_CUDA_SELECT && o->monoid == GB_KSMALLEST; }
+
+static int elements_of_lists (const gb_emission *e) {
+  int n = 0;
+  for (int k = 0; k < e->w->nouts; k++)
+    if (is_least(&e->w->out[k])) n += e->w->out[k].slots * e->w->out[k].k;
+  return n;
+}
+
+/* Beside a list is its last value. */
+static int words_of_slot (const gb_emission *e, const gb_cuda_out *o) {
+  return o->cols * o->words + (o->how == GB_CUDA_LSE ? e->group : is_least(o) ? 2 : 0);
+}
+
 /* Chains of so many elements; of a walk that sums both axes one for all, and a total in f64; of a wave those of a column, too. */
 static int words_of_chains (const gb_emission *e, int batch) {
   if (e->reach == GB_CUDA_ALL) return e->chains + 8 / e->size * e->chains;
@@ -162,6 +202,7 @@ static bool choose_batch (gb_emission *e) {
   for (;;) {
     for (int k = 0; k < most; k++) {
       if (four ? budgets[k].batch != 4 : e->f->symmetric && budgets[k].batch > 4) continue;
+      if (budgets[k].batch * (e->group > 0 ? e->group : elements_of_lists(e)) > MOST_HELD) continue;
       if (!fits(e, budgets[k].batch, e->reach == GB_CUDA_ALL ? TOTALS : budgets[k].words)) continue;
       e->batch = budgets[k].batch;
       e->threads = GB_CUDA_ROWS / e->batch;
@@ -209,7 +250,8 @@ static void lay_out_row (gb_emission *e) {
   const int words = chain_words(e) + held_words(e) * e->batch, most = e->batch == 1 ? 88 : 176;
   if (e->row > GB_EMIT_ROW || (words + e->row) * (e->size / 4) > most) e->whole = false;
   e->rows = e->reach == GB_CUDA_WAVE ? e->wave.rows : GB_CANON;
-  while (e->reach != GB_CUDA_WAVE && e->rows > GB_LANES && e->rows * e->row * e->size > GB_EMIT_STAGE)
+  const int least = e->group > 0 ? e->group * e->step : GB_LANES; /* no group is in two pieces */
+  while (e->reach != GB_CUDA_WAVE && e->rows > least && e->rows * e->row * e->size > GB_EMIT_STAGE)
     e->rows /= 2;
 }
 
@@ -225,11 +267,22 @@ static int cost_of (const gb_emission *e, int n) {
   return i->kind == GB_INS_EMIT && i->axis >= 0 ? cost * (int)e->f->axis[i->axis].extent : cost;
 }
 
+/* Of a pair beside its instructions: what LSE makes of groups is behind the loop, and a list is compared in all places. */
+static int cost_of_chains (const gb_emission *e) {
+  int cost = e->chains;
+  for (int k = 0; k < e->w->nouts && e->reach != GB_CUDA_KEEP; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    if (o->how == GB_CUDA_LSE) cost -= o->slots * words_of_slot(e, o);
+    if (is_least(o)) cost += 3 * o->slots * o->k;
+  }
+  return cost;
+}
+
 /* As many rows at once as the instruction cache and the registers like. */
 static void choose_unroll (gb_emission *e) {
   const int words = (chain_words(e) + held_words(e) * e->batch) * (e->size / 4),
             row = e->whole ? e->row * (e->size / 4) : 0;
-  int cost = e->chains, times = 1;
+  int cost = cost_of_chains(e), times = 1;
   for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
     const gb_cuda_ins *i = &e->w->ins[n];
     if (i->kind == GB_INS_LOOP && times < 4096) times *= (int)e->f->axis[i->axis].extent;
@@ -238,8 +291,9 @@ static void choose_unroll (gb_emission *e) {
       times /= (int)e->f->axis[e->w->ins[e->w->code[GB_CUDA_FULL] + i->jump].axis].extent;
     else cost += times * cost_of(e, n);
   }
-  e->unroll = 4;
-  while (e->unroll > 1 && (cost * e->batch * e->unroll > 900 || words + row * e->unroll > 200))
+  e->unroll = e->group > 0 ? e->group : 4;
+  while (e->unroll > 1 &&
+         (cost * e->batch * e->unroll > 900 || (e->group == 0 && words + row * e->unroll > 200)))
     e->unroll /= 2;
 }
 
@@ -249,7 +303,7 @@ static int temporaries (const gb_emission *e) {
   for (int n = e->w->code[GB_CUDA_FULL]; n < e->w->code[GB_CUDA_FULL] + e->w->ncode[GB_CUDA_FULL]; n++) {
     const gb_ins *i = gb_emission_ins(e, n);
     if (i->kind == GB_INS_RADIAL && (i->profile != GB_RBF || e->size == 8)) most = 6;
-    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RAND) most = 6;
+    if (i->kind == GB_INS_MAP || i->kind == GB_INS_RAND || e->group > 0 || elements_of_lists(e) > 0) most = 6;
   }
   return most;
 }
@@ -264,6 +318,8 @@ static void choose_blocks (gb_emission *e) {
   const int early = e->whole && e->unroll > 1 && e->row > 16 ? e->row : 0;
   const int flags = e->reach == GB_CUDA_ALL ? 8 + early : 0;
   int beside = (e->passing == GB_CUDA_LANE ? 44 : 36) + (e->size == 8 ? 12 : 0);
+  for (int k = 0; k < e->w->nouts; k++) /* addresses of totals */
+    if (e->reach == GB_CUDA_KEEP && e->w->out[k].how != GB_CUDA_STORE) beside += 16;
   for (int k = 0; k < e->f->noperands; k++) /* addresses of what is read from memory */
     if (e->stream[k].full && !e->stream[k].kept) beside += 6 + 2 * e->batch;
   const int warps = REGISTERS / aligned(words * (e->size / 4) + beside + flags, 8);
@@ -313,7 +369,7 @@ static bool count_chains (gb_emission *e) {
     const gb_cuda_out *o = &e->w->out[k];
     if (o->how == GB_CUDA_STORE || e->reach == GB_CUDA_KEEP) continue;
     if (o->slots > MOST_CHAINS || o->cols > MOST_CHAINS) return false;
-    e->chains += o->slots * o->cols;
+    e->chains += o->slots * words_of_slot(e, o);
   }
   return e->chains <= MOST_CHAINS;
 }
@@ -339,7 +395,7 @@ static bool reads_code (const gb_cuda_ins *i) {
 bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, int reach,
                        gb_cuda_arithmetic a, gb_error *err) {
   *e = (gb_emission){.f = f, .w = w, .reach = reach, .lane = -1, .tile = -1, .arithmetic = a};
-  if (f->compute == GB_I64 || f->noperands > GB_EMIT_OPERANDS || !fits_reach(w, reach)) return false;
+  if (f->compute == GB_I64 || f->noperands > GB_EMIT_OPERANDS || !fits_reach(f, w, reach)) return false;
   const bool columns = reach == GB_CUDA_COL || reach == GB_CUDA_MIRROR;
   e->held = columns ? GB_CUDA_TILE : GB_CUDA_LANE;
   e->passing = columns ? GB_CUDA_LANE : GB_CUDA_TILE;
@@ -354,10 +410,12 @@ bool gb_emission_open (gb_emission *e, const gb_fold *f, const gb_cuda_walk *w, 
   if (!take_memory(e, err)) return false;
   for (int k = 0; k < f->noperands; k++) describe_stream(e, k);
   scan(e);
+  choose_group(e);
   keep_streams(e);
   if (!count_chains(e) || !numbers_chains(e)) return false;
   if (!(reach == GB_CUDA_WAVE ? choose_wave(e) : choose_batch(e))) return false;
   lay_out_row(e);
+  if (e->group > 0 && e->rows * e->row * e->size > SHARED) return false;
   choose_unroll(e);
   choose_blocks(e);
   return true;

@@ -46,6 +46,7 @@ typedef struct gb_emission {
   unsigned rolled; /* INNER axes whose loops are not unrolled */
   bool whole;      /* a thread takes a whole row into registers */
   int unroll;      /* passing indices at once */
+  int group, step; /* elements that LSE takes at once, 0: none; how far apart they pass */
   gb_stream stream[GB_EMIT_OPERANDS];
   unsigned char *level; /* by value */
   bool *wanted;         /* by value: of one side, and read at level FULL */

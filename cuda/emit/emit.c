@@ -39,7 +39,7 @@ size_t gb_cuda_source_work (const gb_cuda_source *s, const gb_cuda_program *p) {
     case GB_CUDA_ROW: return p->units * p->parts;
     case GB_CUDA_WAVE: return p->units * (p->per - p->unit % p->per);
     case GB_CUDA_MIRROR: return p->wide * (GB_CUDA_ROWS / GB_CUDA_COLUMNS) * p->mirrors;
-    case GB_CUDA_COL: return p->units * p->parts;
+    case GB_CUDA_COL: return p->units * (p->lists ? p->parts / GB_LANES : p->parts);
     case GB_CUDA_ALL: return p->units * ((p->parts + GB_CUDA_HALVES - 1) / GB_CUDA_HALVES);
     default: return p->units;
   }

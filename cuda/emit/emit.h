@@ -20,8 +20,8 @@ typedef struct gb_cuda_source {
   size_t shared; /* bytes of dynamic shared memory of a thread block */
 } gb_cuda_source;
 
-/* True if a kernel was made. Otherwise the walk stays with the interpreter (LSE, ARG*, KSMALLEST, programs that are too
-** long), or memory was short, which 'err' tells. reach: the walk's own, or MIRROR of a symmetric one. */
+/* True if a kernel was made. Otherwise the walk stays with the interpreter (integers, LSE and lists of anything but rows or columns,
+** long lists, programs that are too long), or memory was short, which 'err' tells. reach: the walk's own, or MIRROR of a symmetric one. */
 bool gb_cuda_emit (const gb_fold *f, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a,
                    gb_cuda_source *out, gb_error *err);
 void gb_cuda_source_free (gb_cuda_source *s);

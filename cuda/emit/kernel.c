@@ -1,5 +1,6 @@
 /* kernel.c - the kernels: units of work, the sides of a pair, the loop over what passes, and where chains go. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cuda/emit/lines.h"
 
@@ -22,10 +23,17 @@ static int listed (const gb_emission *e) {
   return bytes > most || bytes == 0 ? 8 : bytes;
 }
 
+static bool keeps_pairs (const gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++)
+    if (!gb_emit_is_number(&e->w->out[k])) return true;
+  return false;
+}
+
 void gb_emit_begin (gb_emission *e) {
   const bool wide = e->f->compute == GB_F64;
   gb_text_line(&e->text, "#include \"cuda/fold/chains.cuh\"");
   gb_text_line(&e->text, "#include \"cuda/fold/profile.cuh\"");
+  if (keeps_pairs(e)) gb_text_line(&e->text, "#include \"cuda/fold/kept.cuh\"");
   gb_text_line(&e->text, "extern \"C\" __global__ void __launch_bounds__(%d, %d)", e->threads, e->blocks);
   gb_text_line(&e->text, "%s (GB_PARAMETER gb_cuda_short_argument<%d> argument) {", GB_CUDA_EMIT_NAME,
                listed(e));
@@ -91,12 +99,23 @@ void gb_emit_hold (gb_emission *e) {
   gb_text_line(&e->text, "}");
 }
 
+static void declare_list (gb_emission *e, int k) {
+  const gb_cuda_out *o = &e->w->out[k];
+  const int n = o->slots > 0 ? o->slots : 1;
+  if (o->monoid == GB_KSMALLEST)
+    gb_text_line(&e->text, "gb_least_few<T, %d> c%d[%d][%d];", o->k, k, n, e->batch);
+  else gb_text_line(&e->text, "gb_extreme<T, %d> c%d[%d][%d];", o->monoid, k, n, e->batch);
+}
+
 void gb_emit_declare_chains (gb_emission *e) {
   for (int k = 0; k < e->w->nouts; k++) {
     const gb_cuda_out *o = &e->w->out[k];
-    const int n = o->slots * o->cols > 0 ? o->slots * o->cols : 1;
+    const int words = o->slots * o->cols * o->words, n = words > 0 ? words : 1;
     if (o->how == GB_CUDA_STORE) continue;
-    if (e->reach == GB_CUDA_ALL) gb_text_line(&e->text, "T c%d[%d];", k, n);
+    if (o->how == GB_CUDA_LSE)
+      gb_text_line(&e->text, "T g%d[%d][%d];", k, o->slots > 0 ? o->slots * e->group : 1, e->batch);
+    if (o->how == GB_CUDA_SELECT) declare_list(e, k);
+    else if (e->reach == GB_CUDA_ALL) gb_text_line(&e->text, "T c%d[%d];", k, n);
     else gb_text_line(&e->text, "T c%d[%d][%d];", k, n, e->batch);
   }
 }
@@ -135,7 +154,8 @@ void gb_emit_read_row (gb_emission *e, const char *rows) {
   static const char *const part[] = {"x", "y", "z", "w"};
   const int vector = 16 / e->size;
   const char *type = e->size == 4 ? "float4" : "double2";
-  gb_text_line(&e->text, "const int64_t pass = piece + s;");
+  gb_text_line(&e->text, "const int64_t pass = piece + %s;", e->group > 0 ? "(s < n ? s : n - 1)" : "s");
+  if (e->w->lists) gb_text_line(&e->text, "const int number = (int)(piece - from) + s;");
   if (!gb_emission_stages(e)) return;
   if (!e->whole) {
     gb_text_line(&e->text, "const T *const r = %s + s * %d;", rows, e->row);
@@ -149,8 +169,79 @@ void gb_emit_read_row (gb_emission *e, const char *rows) {
   gb_text_line(&e->text, "}");
 }
 
+/* What LSE holds moves down, so that the elements of all turns lie in the order in which they pass. */
+static void move_held (gb_emission *e) {
+  for (int k = 0; k < e->w->nouts; k++) {
+    if (e->w->out[k].how != GB_CUDA_LSE) continue;
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->w->out[k].slots * e->group);
+    gb_emit_begin_batch(e);
+    gb_text_line(&e->text, "if (i %% %d < %d) g%d[i][q] = g%d[i + %d][q];", e->group, e->group - e->unroll, k,
+                 k, e->unroll);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+}
+
+/* Behind the last row are identities, whose exponentials add 0. */
+static void end_groups (gb_emission *e) {
+  gb_text_line(&e->text, "if (n - group < %d) {", (e->group - 1) * e->step + 1);
+  for (int k = 0; k < e->w->nouts; k++) {
+    if (e->w->out[k].how != GB_CUDA_LSE) continue;
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->w->out[k].slots * e->group);
+    gb_emit_begin_batch(e);
+    gb_text_line(&e->text, "if (i %% %d * %d >= n - group) g%d[i][q] = A::identity(%d);", e->group, e->step,
+                 k, GB_MAXIMUM);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+  gb_text_line(&e->text, "}");
+}
+
+static void take_groups (gb_emission *e) {
+  end_groups(e);
+  for (int k = 0; k < e->w->nouts; k++) {
+    if (e->w->out[k].how != GB_CUDA_LSE) continue;
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", e->w->out[k].slots);
+    gb_emit_begin_batch(e);
+    gb_text_line(&e->text, "gb_take_group<A, %d, %d>(&g%d[%d * i], q, c%d[2 * i][q], c%d[2 * i + 1][q]);",
+                 e->group, e->batch, k, e->group, k, k);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+}
+
+/* Rows from 'first' on, as groups. Those behind the last row are evaluated, too, and do not count. */
+static void run_groups (gb_emission *e, const char *first) {
+  const bool turns = e->unroll < e->group;
+  gb_text_line(&e->text, "#pragma unroll 1");
+  gb_text_line(&e->text, "for (int group = %s; group < n; group += %d) {", first, e->group * e->step);
+  if (turns) {
+    gb_text_line(&e->text, "#pragma unroll 1");
+    gb_text_line(&e->text, "for (int turn = 0; turn < %d; turn += %d) {", e->group, e->unroll);
+    move_held(e);
+  }
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int g = 0; g < %d; g++) {", e->unroll);
+  gb_text_line(&e->text, "const int s = group + (%sg) * %d;", turns ? "turn + " : "", e->step);
+  gb_emit_read_row(e, "stage");
+  gb_emit_begin_batch(e);
+  gb_emit_level(e, GB_CUDA_FULL);
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
+  if (turns) gb_text_line(&e->text, "}");
+  take_groups(e);
+  gb_text_line(&e->text, "}");
+}
+
 /* Rows [first, end) of the piece, 'step' apart. */
 static void run_piece (gb_emission *e, const char *first, const char *end, int step) {
+  if (e->group > 0) {
+    run_groups(e, first);
+    return;
+  }
   gb_text_line(&e->text, "#pragma unroll %d", e->unroll);
   gb_text_line(&e->text, "for (int s = %s; s < %s; s += %d) {", first, end, step);
   gb_emit_read_row(e, "stage");
@@ -165,12 +256,54 @@ static void run_piece (gb_emission *e, const char *first, const char *end, int s
 void gb_emit_begin_chain_words (gb_emission *e, int k, const char *part) {
   const gb_cuda_out *o = &e->w->out[k];
   gb_text_line(&e->text, "#pragma unroll");
-  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots * o->cols);
+  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots * o->cols * o->words);
   gb_text_line(&e->text, "gb_cuda_word *const words = chains + (%s * %zu + %zu + i) * count + element;", part,
                e->w->words, o->first);
 }
 
+/* The position of element 0 of a thread's chain, and what each further one adds: positions count the reduced axes in
+** row-major order. */
+static void emit_positions (gb_emission *e) {
+  const int passing = e->passing == GB_CUDA_LANE ? e->lane : e->tile;
+  char base[2 * GB_EXPRESSION] = "0", weight[GB_EXPRESSION] = "1";
+  for (int a = 0; a < e->f->naxes; a++) {
+    char before[2 * GB_EXPRESSION];
+    if (!(e->w->axes >> a & 1)) continue;
+    memcpy(before, base, sizeof before);
+    *base = 0;
+    gb_text_join(base, sizeof base, "(%s) * (int64_t)p.extent[%d] + ", before, a);
+    if (a == passing) gb_text_join(base, sizeof base, "from");
+    else gb_text_join(base, sizeof base, "(int64_t)i%d", a);
+    if (a > passing) gb_text_join(weight, GB_EXPRESSION, " * (int64_t)p.extent[%d]", a);
+  }
+  gb_text_line(&e->text, "const int64_t base = 1 + %s, weight = %s;", base, weight);
+}
+
+/* Lists are those of a thread: of columns, one for each virtual lane. 'any': the thread has met an element. */
+static void write_lists (gb_emission *e) {
+  const bool columns = e->passing == GB_CUDA_LANE;
+  emit_positions(e);
+  gb_text_line(&e->text, "const bool any = %s;", columns ? "from + gb_virtual_lane() < to" : "from < to");
+  for (int k = 0; k < e->w->nouts; k++) {
+    const gb_cuda_out *o = &e->w->out[k];
+    gb_text_line(&e->text, "#pragma unroll");
+    gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots);
+    gb_text_line(&e->text,
+                 "gb_cuda_word *const words = chains + (%s * %zu + %zu + i * %d) * count + element;",
+                 columns ? "(part * 16 + gb_virtual_lane())" : "part", e->w->words, o->first, o->words);
+    gb_emit_begin_batch(e);
+    gb_text_line(&e->text, "c%d[i][q].write(gb_cuda_words{words + %d * q, count}, any, base, weight);", k,
+                 columns ? 1 : GB_LANES);
+    gb_text_line(&e->text, "}");
+    gb_text_line(&e->text, "}");
+  }
+}
+
 void gb_emit_write_rows (gb_emission *e) {
+  if (e->w->lists) {
+    write_lists(e);
+    return;
+  }
   for (int k = 0; k < e->w->nouts; k++) {
     gb_emit_begin_chain_words(e, k, "part");
     gb_emit_begin_batch(e);
@@ -180,8 +313,31 @@ void gb_emit_write_rows (gb_emission *e) {
   }
 }
 
+/* The pairs of the virtual lanes as one. */
+static void write_column_pairs (gb_emission *e, int k) {
+  const gb_cuda_out *o = &e->w->out[k];
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots);
+  gb_text_line(&e->text, "gb_cuda_word *const words = chains + (part * %zu + %zu + 2 * i) * count + element;",
+               e->w->words, o->first);
+  gb_emit_begin_batch(e);
+  gb_text_line(&e->text, "double pair[2];");
+  gb_text_line(&e->text, "gb_tree_of_pairs<A>(c%d[2 * i][q], c%d[2 * i + 1][q], pair);", k, k);
+  gb_text_line(&e->text, "if (gb_virtual_lane() == 0) words[q].f = pair[0], words[count + q].f = pair[1];");
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
+}
+
 static void write_columns (gb_emission *e) {
+  if (e->w->lists) {
+    write_lists(e);
+    return;
+  }
   for (int k = 0; k < e->w->nouts; k++) {
+    if (e->w->out[k].how == GB_CUDA_LSE) {
+      write_column_pairs(e, k);
+      continue;
+    }
     gb_emit_begin_chain_words(e, k, "part");
     gb_emit_begin_batch(e);
     gb_text_line(&e->text, "const T sum = gb_tree<A>(%d, c%d[i][q]);", gb_emit_monoid(&e->w->out[k]), k);
@@ -228,7 +384,10 @@ static void emit_rows (gb_emission *e) {
 static void emit_columns (gb_emission *e) {
   const bool mirror = e->reach == GB_CUDA_MIRROR;
   const int groups = mirror ? GB_CUDA_ROWS / GB_CUDA_COLUMNS : 1;
-  gb_text_line(&e->text, "const size_t supers = %s;", mirror ? "p.mirrors" : "p.parts");
+  gb_text_line(&e->text, "const size_t supers = %s;",
+               mirror        ? "p.mirrors"
+               : e->w->lists ? "p.parts / 16"
+                             : "p.parts");
   gb_text_line(&e->text, "for (size_t work = blockIdx.x; work < p.%s * %d * supers; work += gridDim.x) {",
                mirror ? "wide" : "units", groups);
   gb_text_line(&e->text,

@@ -1,7 +1,7 @@
 /* lines.h - what a kernel's text is made of. Names in it: p the program; T and A the type and its arithmetic; i<a> the index
 ** of axis a, held[q] and pass those of LANE and TILE; x<n> operand n at its OUTER indices, l<n>, t<n>, s<n>_<a> its
 ** strides; v<n> a value, w<n>[q] one of the held side, h<n>[i][q] held elements, u<n>[i] those of neither side, r[i] the
-** staged row; c<k>[i] chains of output k. */
+** staged row; c<k>[i] chains of output k, g<k>[i] elements that LSE takes at once. */
 #ifndef GB_CUDA_EMIT_LINES_H
 #define GB_CUDA_EMIT_LINES_H
 
@@ -34,6 +34,7 @@ void gb_emit_store (gb_emission *e, int k,
                     const char *value); /* of output k, element q, where it is not past the edge */
 void gb_emit_begin_chains (gb_emission *e);
 int gb_emit_monoid (const gb_cuda_out *o);
+bool gb_emit_is_number (const gb_cuda_out *o); /* its chains are; else pairs of LSE, or lists */
 
 /* What kernels have in common: their heads, the unit of 'unit', a loop over the elements of a thread, the held side from
 ** 'held[q]', chains, what fills the staged row 'to', row s of 'rows', words of output k, and chains of rows to them. */

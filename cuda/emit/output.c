@@ -3,10 +3,28 @@
 
 #include "cuda/emit/lines.h"
 
+bool gb_emit_is_number (const gb_cuda_out *o) { return o->how != GB_CUDA_LSE && o->how != GB_CUDA_SELECT; }
+
 int gb_emit_monoid (const gb_cuda_out *o) { return o->kind == GB_OUT_REDUCE ? o->monoid : GB_SUM; }
 
 static bool has_chains (const gb_emission *e, const gb_cuda_out *o) {
   return o->how != GB_CUDA_STORE && e->reach != GB_CUDA_KEEP;
+}
+
+/* A thread's first element of a list is that of its virtual lane where lanes pass. */
+static void begin_pairs (gb_emission *e, int k) {
+  const gb_cuda_out *o = &e->w->out[k];
+  gb_text_line(&e->text, "#pragma unroll");
+  gb_text_line(&e->text, "for (int i = 0; i < %d; i++) {", o->slots);
+  gb_emit_begin_batch(e);
+  if (o->how == GB_CUDA_SELECT)
+    gb_text_line(&e->text, "c%d[i][q].begin(%s);", k, e->passing == GB_CUDA_LANE ? "gb_virtual_lane()" : "0");
+  else {
+    gb_text_line(&e->text, "c%d[2 * i][q] = A::identity(%d), c%d[2 * i + 1][q] = 0;", k, GB_MAXIMUM, k);
+    gb_text_line(&e->text, "for (int g = 0; g < %d; g++) g%d[%d * i + g][q] = 0;", e->group, k, e->group);
+  }
+  gb_text_line(&e->text, "}");
+  gb_text_line(&e->text, "}");
 }
 
 void gb_emit_begin_chains (gb_emission *e) {
@@ -14,6 +32,10 @@ void gb_emit_begin_chains (gb_emission *e) {
     const gb_cuda_out *o = &e->w->out[k];
     const int n = o->slots * o->cols, monoid = gb_emit_monoid(o);
     if (!has_chains(e, o) || n == 0) continue;
+    if (!gb_emit_is_number(o)) {
+      begin_pairs(e, k);
+      continue;
+    }
     gb_text_line(&e->text, "#pragma unroll");
     if (e->reach == GB_CUDA_ALL)
       gb_text_line(&e->text, "for (int i = 0; i < %d; i++) c%d[i] = A::identity(%d);", n, k, monoid);
@@ -57,7 +79,11 @@ static void emit_chain (gb_emission *e, int k, bool mirror, const char *value, c
   char slot[GB_EXPRESSION], chain[2 * GB_EXPRESSION] = "";
   slot_of(e, o, slot);
   gb_text_join(chain, sizeof chain, mirror ? "z%d[%s]" : both ? "c%d[%s]" : "c%d[%s][q]", k, slot);
-  const char *guard = both ? "if (ok[q]) " : !e->diagonal ? "" : mirror ? "if (mirrored) " : "if (inside) ";
+  const char *guard = both           ? "if (ok[q]) "
+                      : e->group > 0 ? "if (s < n) "
+                      : !e->diagonal ? ""
+                      : mirror       ? "if (mirrored) "
+                                     : "if (inside) ";
   if (o->how == GB_CUDA_CHAIN)
     gb_text_line(&e->text, "%s%s = A::combine(%d, %s, %s);", guard, chain, gb_emit_monoid(o), chain, value);
   else if (o->how == GB_CUDA_PRODUCT)
@@ -83,6 +109,17 @@ static void emit_total (gb_emission *e, int k, const char *value, const char *fa
   gb_text_line(&e->text, "}");
 }
 
+/* A value that is kept: in the group that LSE takes at once, or in a list. */
+static void emit_kept (gb_emission *e, int k, const char *value) {
+  const gb_cuda_out *o = &e->w->out[k];
+  char slot[GB_EXPRESSION];
+  slot_of(e, o, slot);
+  if (o->how == GB_CUDA_SELECT) gb_text_line(&e->text, "c%d[%s][q].take(%s, number);", k, slot, value);
+  else
+    gb_text_line(&e->text, "g%d[%d * (%s) + %d + g][q] = %s;", k, e->group, slot, e->group - e->unroll,
+                 value);
+}
+
 void gb_emit_output (gb_emission *e, int n) {
   const int k = e->w->ins[n].x;
   const gb_cuda_out *o = &e->w->out[k];
@@ -91,6 +128,10 @@ void gb_emit_output (gb_emission *e, int n) {
   gb_emit_value(e, GB_CUDA_FULL, gb_emission_ins(e, n)->a, value);
   if (o->how == GB_CUDA_STORE) {
     gb_emit_store(e, k, value);
+    return;
+  }
+  if (!gb_emit_is_number(o)) {
+    emit_kept(e, k, value);
     return;
   }
   const bool loop = o->axis >= 0 && o->how != GB_CUDA_CHAIN;

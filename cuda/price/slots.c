@@ -1,6 +1,6 @@
-/* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. For products of kernels
-** they are within 3 % of what a disassembler counts in the loops for sm_90 (the table of docs/guide/cuda.md, which
-** tests/cuda/test_price.c has); other ops are estimates. Every instruction of a thread takes a slot, those of f64 have
+/* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. For products of kernels,
+** LSE and ARG* they are within 3 % of what a disassembler counts in the loops for sm_90 (the table of docs/guide/cuda.md,
+** which tests/cuda/test_price.c has); other ops are estimates. Every instruction of a thread takes a slot, those of f64 have
 ** units of their own. */
 #include <math.h>
 #include <string.h>
@@ -105,13 +105,25 @@ static price of_ins (const pricing *p, const gb_ins *i) {
   }
 }
 
+/* Of LSE: the maximum of a group, an exponential and a sum. Of a list: two comparisons and two choices, or a comparison with the
+** last of the least few and what a part of the elements takes that are among them. */
+static price of_reduction (const pricing *p, const gb_out *o) {
+  switch (o->monoid) {
+    case GB_LSE: return p->f64 ? (price){34, 0, 20} : (price){14.7, 1, 0};
+    case GB_ARGMINIMUM:
+    case GB_ARGMAXIMUM: return p->f64 ? (price){4, 0, 2} : plain(4);
+    case GB_KSMALLEST: return plain(2 + 5.0 * o->k);
+    default: return plain(1);
+  }
+}
+
 static price of_emit (const pricing *p, const gb_out *o) {
   const double columns = extent(p->f, o->axis);
   switch (o->kind) {
     case GB_OUT_STORE: return plain(3);
     case GB_OUT_CONTRACT: return plain(columns);
     case GB_OUT_DIFF: return plain(2 * columns);
-    default: return plain(o->monoid < GB_LSE ? 1 : 20);
+    default: return of_reduction(p, o);
   }
 }
 

@@ -29,21 +29,34 @@ double gb_kmeans_diameter (const gb_kmeans_run *r) {
 
 /* -- what is known of the points */
 
+gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err) {
+  *x = p->x;
+  if (p->source == NULL) return GB_OK;
+  GB_TRY(p->source->open(p->source->ud, p->number, &x->at, err));
+  x->at = gb_kmeans_row(x, p->skip);
+  return GB_OK;
+}
+
+void gb_kmeans_close (const gb_kmeans_piece *p) {
+  if (p->source != NULL) p->source->close(p->source->ud, p->number);
+}
+
+gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_error *err) {
+  const size_t row = first + bad->row + 1;
+  if (bad->column == d)
+    return gb_fail(err, GB_ENAN, "k-means: the weight of point %zu is negative or not finite", row);
+  return gb_fail(err, GB_ENAN, "k-means: the point in row %zu is not finite in column %zu", row,
+                 bad->column + 1);
+}
+
 static gb_status survey (gb_kmeans_run *r, gb_error *err) {
   for (size_t t = 0; t < r->d; t++) r->least[t] = INFINITY, r->most[t] = -INFINITY;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
     gb_bad_point bad = {SIZE_MAX, 0};
-    GB_TRY(gb_device_checked(
-        p->device,
-        gb_kmeans_ops(p)->range(p->device, p->x, r->least, r->most, &r->heaviest, &bad, p->scratch, err),
-        err));
-    if (bad.row == SIZE_MAX) continue;
-    if (bad.column == r->d)
-      return gb_fail(err, GB_ENAN, "k-means: the weight of point %zu is negative or not finite",
-                     p->first + bad.row + 1);
-    return gb_fail(err, GB_ENAN, "k-means: the point in row %zu is not finite in column %zu",
-                   p->first + bad.row + 1, bad.column + 1);
+    GB_TRY(GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->range(p->device, &x, r->least, r->most, &r->heaviest, &bad, p->scratch, err)));
+    if (bad.row != SIZE_MAX) return gb_kmeans_refuse(&bad, p->first, r->d, err);
   }
   return r->heaviest > 0 ? GB_OK : gb_fail(err, GB_EOPTION, "k-means: all weights are 0");
 }
@@ -72,9 +85,8 @@ gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t
   gb_two_sums sum = {0};
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(gb_device_checked(
-        p->device, gb_kmeans_ops(p)->spread(p->device, p->x, &c, p->label, scale, &sum, p->scratch, err),
-        err));
+    GB_TRY(GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->spread(p->device, &x, &c, p->label, scale, &sum, p->scratch, err)));
   }
   *out = (double)(((long double)sum.high + (long double)sum.low * 0x1p-30L) / (long double)scale);
   return GB_OK;
@@ -94,10 +106,8 @@ static gb_status centre_points (gb_kmeans_run *r, gb_error *err) {
   gb_status st = GB_OK;
   for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    st = gb_device_checked(
-        p->device,
-        gb_kmeans_ops(p)->assign(p->device, p->x, &one, r->q, p->label, p->sums, &moved, p->scratch, err),
-        err);
+    st = GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->assign(p->device, &x, &one, r->q, p->label, p->sums, &moved, p->scratch, err));
     bool again = false;
     for (size_t j = i + 1; j < r->nparts; j++) again |= r->part[j].sums == p->sums;
     if (st == GB_OK && !again)
@@ -163,15 +173,14 @@ gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces,
                                     const gb_kmeans_piece *piece) {
   const gb_device *dev = piece->device;
   gb_kmeans_bytes b = {.home = lay_out(o, npieces, piece).bytes};
-  b.device = sums_bytes(dev, o->k, piece->x.d);
-  size_t scratch = 0;
+  b.sums = sums_bytes(dev, o->k, piece->x.d);
   for (size_t i = 0; i < npieces; i++) {
     if (piece[i].device != dev) continue;
-    if (o->start == GB_KMEANS_PLUS_PLUS) b.device += rounded(gb_kmeans_near_bytes(&piece[i].x));
+    if (o->start == GB_KMEANS_PLUS_PLUS) b.seeds += rounded(gb_kmeans_near_bytes(&piece[i].x));
     const size_t bytes = scratch_bytes(o, &piece[i]);
-    if (bytes > scratch) scratch = bytes;
+    if (bytes > b.scratch) b.scratch = bytes;
   }
-  b.device += scratch;
+  b.device = b.sums + b.seeds + b.scratch;
   return b;
 }
 
@@ -228,6 +237,7 @@ static gb_status furnish (gb_kmeans_run *r, store *s, const gb_kmeans_piece *pie
   size_t first = 0;
   for (size_t i = 0; i < r->nparts; i++) {
     r->part[i] = (gb_kmeans_part){.device = piece[i].device,
+                                  .piece = &piece[i],
                                   .x = &piece[i].x,
                                   .weight = piece[i].weight,
                                   .first = first,
@@ -252,6 +262,7 @@ static gb_status check (const gb_kmeans_run *r, gb_error *err) {
 }
 
 static void publish (const gb_kmeans_run *r) {
+  if (r->out->shift != NULL) memcpy(r->out->shift, r->shift, r->d * sizeof *r->shift);
   for (size_t j = 0; j < r->k; j++)
     for (size_t t = 0; t < r->d; t++) r->out->centre[j * r->d + t] = r->centre[j * r->d + t] + r->shift[t];
 }

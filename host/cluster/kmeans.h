@@ -21,17 +21,32 @@ typedef struct gb_kmeans_options {
   uint64_t seed;
 } gb_kmeans_options;
 
+/* Points that do not exist all the time: 'open' brings those of piece 'number' to '*at', where they lie until 'close'. */
+typedef struct gb_kmeans_source {
+  gb_status (*open)(void *ud, size_t number, const void **at, gb_error *err);
+  void (*close)(void *ud, size_t number);
+  void *ud;
+} gb_kmeans_source;
+
 /* Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
 ** through the pieces. */
 typedef struct gb_kmeans_piece {
   gb_device *device;
   gb_points x;
-  const double *weight; /* x.weight on the host */
+  const double *weight;           /* x.weight on the host */
+  const gb_kmeans_source *source; /* NULL: the points lie at x.at; else each pass over them opens the piece */
+  size_t number;                  /* in the source */
+  size_t skip;                    /* points of the source before the first one */
 } gb_kmeans_piece;
+
+/* The points of a piece, until they are closed. Errors: those of the source. */
+gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err);
+void gb_kmeans_close (const gb_kmeans_piece *p);
 
 /* Arrays of the caller. */
 typedef struct gb_kmeans_result {
   double *centre;  /* (k, d) */
+  double *shift;   /* (d), that coordinates were computed less of; NULL: not wanted */
   double *history; /* (max_iter): inertia at the centres that each iteration began with */
   int32_t **label; /* of each piece (n), in the memory of its device */
   double inertia;  /* of the labels and the centres */
@@ -41,10 +56,11 @@ typedef struct gb_kmeans_result {
   double change; /* of the last iteration, as 'tol' */
 } gb_kmeans_result;
 
-/* Bytes that a fit takes beside points, labels and the arrays of the result: of the device of piece 0 with all its pieces; and of
-** its home. */
+/* Bytes that a fit takes beside points, labels and the arrays of the result: of the device of piece 0 with all its pieces (sums,
+** seeds and scratch are its parts); and of its home. */
 typedef struct gb_kmeans_bytes {
   size_t device, home;
+  size_t sums, seeds, scratch;
 } gb_kmeans_bytes;
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 
@@ -52,5 +68,42 @@ gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, 
 ** are all 0, a start that is not finite); ENOMEM, EINTR, those of the devices. */
 gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
                          gb_kmeans_result *out, gb_error *err);
+
+/* -- use.c: centres that are known */
+
+/* Centres, and the shift that their fit had: points of the fit get its labels. */
+typedef struct gb_kmeans_model {
+  size_t k;
+  const double *shift, *centre; /* (d), (k, d) */
+} gb_kmeans_model;
+
+/* What is wanted of points; NULL: not wanted. */
+typedef struct gb_kmeans_use {
+  int64_t *label;  /* (n), from 1 */
+  int32_t *kept;   /* (n), from 0 */
+  double *inertia; /* of the points and their nearest centres */
+  double *
+      sum; /* (k, d + 1): sums of the points of each centre less the shift; their weight in the last column */
+} gb_kmeans_use;
+
+/* Bytes that it takes beside points and the arrays above, at the home of the device of piece 0 and on it. */
+size_t gb_kmeans_use_bytes (const gb_kmeans_model *m, bool sums, size_t npieces,
+                            const gb_kmeans_piece *piece);
+
+/* Errors: ENAN with point and column of the first bad coordinate or weight; ENOMEM, EINTR, those of the device. */
+gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
+                           const gb_kmeans_use *use, gb_error *err);
+
+/* -- minibatch.c */
+
+/* A fit by mini-batches: each centre becomes the mean of all points that were nearest to it when their batch came. Batches are
+** GB_KMEANS_BATCH points in order, whatever pieces they lie in; an iteration is a pass over all. It has converged when the inertia of a
+** pass, summed as its batches met it, is lower by no more than 'tol' of the pass before. All pieces lie on one device in the
+** host's memory, and out->label is one array, that of piece 0. Source: Sculley (2010), Web-scale k-means clustering. */
+#define GB_KMEANS_BATCH ((size_t)4096)
+gb_status gb_kmeans_minibatch (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
+                               gb_kmeans_result *out, gb_error *err);
+/* Bytes that it takes beside points, labels and the arrays of the result. */
+size_t gb_kmeans_minibatch_bytes (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 
 #endif

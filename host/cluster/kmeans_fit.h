@@ -7,7 +7,8 @@
 /* A piece at work. Sums and scratch are of its device: pieces of one device share them. */
 typedef struct gb_kmeans_part {
   gb_device *device;
-  const gb_points *x;
+  const gb_kmeans_piece *piece;
+  const gb_points *x;   /* of the piece: its extents; 'at' is of no use where it has a source */
   const double *weight; /* on the host; NULL: 1 each */
   size_t first;         /* number of its first point */
   int32_t *label;
@@ -36,6 +37,24 @@ typedef struct gb_kmeans_run {
   double variance; /* mean over the columns */
 } gb_kmeans_run;
 
+/* The status of 'call', a pass over the points of a piece, which it finds in 'x'. */
+#define GB_KMEANS_OPENED(piece, call)                                                                        \
+  ({                                                                                                         \
+    gb_points x;                                                                                             \
+    gb_status pass_st_ = gb_kmeans_open(piece, &x, err);                                                     \
+    if (pass_st_ == GB_OK) {                                                                                 \
+      pass_st_ = gb_device_checked((piece)->device, (call), err);                                            \
+      gb_kmeans_close(piece);                                                                                \
+    }                                                                                                        \
+    pass_st_;                                                                                                \
+  })
+#define GB_KMEANS_PASS(part, call) GB_KMEANS_OPENED((part)->piece, call)
+
+/* The address of a point. */
+static inline const void *gb_kmeans_row (const gb_points *x, size_t row) {
+  return (const char *)x->at + (ptrdiff_t)row * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
+}
+
 static inline const gb_cluster_ops *gb_kmeans_ops (const gb_kmeans_part *p) {
   return p->device->ops->cluster;
 }
@@ -50,6 +69,8 @@ static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
 
 /* 2^e, the largest with count * most * 2^e below 2^61. */
 double gb_kmeans_scale (double count, double most);
+/* What is wrong with a point of which 'first' are before. */
+gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_error *err);
 /* The square of the longest difference that two points can have. */
 double gb_kmeans_diameter (const gb_kmeans_run *r);
 /* The sum of w |x - c|^2 by labels. */

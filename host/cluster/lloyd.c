@@ -9,9 +9,8 @@ static gb_status assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
   *moved = 0;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(gb_device_checked(
-        p->device,
-        gb_kmeans_ops(p)->assign(p->device, p->x, &c, r->q, p->label, p->sums, moved, p->scratch, err), err));
+    GB_TRY(GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->assign(p->device, &x, &c, r->q, p->label, p->sums, moved, p->scratch, err)));
   }
   return GB_OK;
 }
@@ -67,19 +66,15 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
   size_t have = 0, used = 0;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(gb_device_checked(p->device,
-                             gb_kmeans_ops(p)->farthest(p->device, p->x, &c, p->label, p->first, empty, far,
-                                                        &have, p->scratch, err),
-                             err));
+    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->farthest(p->device, &x, &c, p->label, p->first, empty, far,
+                                                        &have, p->scratch, err)));
   }
   for (size_t j = 0; j < r->k && used < have && far[used].apart > 0; j++) {
     if (sum_of(r, j)[r->d] != 0) continue;
     const size_t row = far[used++].row;
     const gb_kmeans_part *p = part_of(r, row);
-    GB_TRY(gb_device_checked(p->device,
-                             gb_kmeans_ops(p)->relabel(p->device, p->x, &c, r->q, row - p->first, (int32_t)j,
-                                                       p->label, p->sums, p->scratch, err),
-                             err));
+    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, row - p->first, (int32_t)j,
+                                                       p->label, p->sums, p->scratch, err)));
   }
   return used == 0 ? GB_OK : gather_all(r, err);
 }

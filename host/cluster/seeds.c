@@ -26,8 +26,7 @@ static gb_status read_point (const gb_kmeans_run *r, size_t row, double *out, gb
   size_t i = 0;
   while (i + 1 < r->nparts && row >= r->part[i + 1].first) i++;
   const gb_kmeans_part *p = &r->part[i];
-  return gb_device_checked(p->device,
-                           gb_kmeans_ops(p)->read(p->device, p->x, r->shift, row - p->first, out, err), err);
+  return GB_KMEANS_PASS(p, gb_kmeans_ops(p)->read(p->device, &x, r->shift, row - p->first, out, err));
 }
 
 /* -- given */
@@ -109,10 +108,8 @@ static gb_status come_closer (seeding *s, const double *centre, bool first, gb_e
   s->total = 0;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(gb_device_checked(
-        p->device,
-        gb_kmeans_ops(p)->closer(p->device, p->x, &c, s->scale, first, p->near, p->block, p->scratch, err),
-        err));
+    GB_TRY(GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->closer(p->device, &x, &c, s->scale, first, p->near, p->block, p->scratch, err)));
     for (size_t b = 0; b < blocks_of(p->x); b++) s->total += p->block[b];
   }
   return GB_OK;
@@ -138,8 +135,7 @@ found:
       last->device,
       gb_kmeans_ops(last)->pick(last->device, last->x, last_block, s->scale, last->near, target, &row, err),
       err));
-  return gb_device_checked(last->device,
-                           gb_kmeans_ops(last)->read(last->device, last->x, r->shift, row, out, err), err);
+  return GB_KMEANS_PASS(last, gb_kmeans_ops(last)->read(last->device, &x, r->shift, row, out, err));
 }
 
 /* The candidate that would leave the least. */
@@ -149,9 +145,8 @@ static gb_status choose (seeding *s, size_t n, size_t *best, gb_error *err) {
   int64_t total[GB_CLUSTER_SEEDS] = {0};
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(gb_device_checked(
-        p->device,
-        gb_kmeans_ops(p)->potentials(p->device, p->x, &c, s->scale, p->near, total, p->scratch, err), err));
+    GB_TRY(GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->potentials(p->device, &x, &c, s->scale, p->near, total, p->scratch, err)));
   }
   *best = 0;
   for (size_t j = 1; j < n; j++)

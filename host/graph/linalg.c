@@ -3,7 +3,11 @@
 
 #include "graph/formula.h"
 
-static bool is_symmetric (const gb_node *a) { return (a->flags & GB_NODE_SYMMETRIC) != 0; }
+/* What is symmetric by structure is taken for positive definite. A matrix of order 1 is symmetric whatever it is. */
+static bool is_symmetric (const gb_node *a) {
+  const gb_shape *s = gb_node_shape(a);
+  return (a->flags & GB_NODE_SYMMETRIC) != 0 && s->dim[s->ndim - 1] > 1;
+}
 
 static gb_node *factor (gb_formula *e, gb_node *a) { return gb_ex_map1(e, GB_OP_CHOLESKY, a); }
 

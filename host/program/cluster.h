@@ -63,7 +63,7 @@ typedef struct gb_cluster_ops {
 
   /* label[i], -1 for none, becomes the number of the nearest centre (the first of equally near ones). 'sums' are of points by
   ** label: (workers, k, d + 1) whole numbers, weights in the last column; points that change their label leave one sum for
-  ** another. '*moved': how many did. */
+  ** another. '*moved': how many did. sums NULL: labels alone are wanted. */
   gb_status (*assign)(gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                       int64_t *sums, size_t *moved, void *scratch, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */

@@ -32,7 +32,7 @@
 local tensor = {}
 
 local gb = {linalg = {}, memory = {}, kernels = {}, gp = {}, likelihoods = {}}
-local plan = {}
+local plan, kmeans = {}, {}
 local core = {}
 
 -- Makers ------------------------------------------------------------------------------------------------------------------
@@ -614,7 +614,8 @@ function gb.einsum(spec, ...) end
 ---@return gibbous.tensor
 function gb.linalg.cholesky(A, o) end
 
---- x with A x = b: by Cholesky where A is symmetric by structure, else by LU. The factor is shared with logdet and inv_quad.
+--- x with A x = b: by Cholesky where A is symmetric by structure and larger than 1 x 1, which must then be positive definite, else by
+--- LU. The factor is shared with logdet and inv_quad.
 --- A solution of finite A and b that does not fit their dtype is an error of code "nan", here and in inv_quad, triangular_solve, lstsq,
 --- qr, eigh and svd.
 ---@param A gibbous.tensor  (..., n, n)
@@ -878,7 +879,8 @@ function gb.likelihoods.tasks(v) end
 --- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
 --- options (the ways out), where it cannot fit.
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
---- by their budgets; the value has the same bits. Leaves and results stay on cpu. Values that x:to moved elsewhere are computed
+--- by their budgets; the value has the bits of one device, if they compute alike (not a CPU beside a GPU). Leaves and results stay
+--- on cpu. Values that x:to moved elsewhere are computed
 --- there without this option, within the limit of that device; peak and minimum are of cpu. plan.devices lists each with its name,
 --- peak, arena, budget, range {first, last}, window and copies.
 --- plan.seconds is the predicted time, nil where it is not known. Where y waits for what nobody has looked at yet, as predictions do for
@@ -1002,6 +1004,45 @@ function gb.type(v) end
 ---@return gibbous.gp.exact|gibbous.gp.multitask
 function gb.load(path, o) end
 
+--- Centroids of k clusters by Lloyd's iterations, with exact sums: the same bits for any number of threads, pieces and bytes. An
+--- object with fields centroids (k, d) of f64, labels (n) of i64 from 1, inertia, iterations, converged, history, empty (clusters
+--- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
+--- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
+--- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
+--- device; weights, one a row.
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor}
+---@return gibbous.kmeans
+function gb.kmeans(o) end
+
+--- Finds the centroids of the rows of X, a tensor (n, d), a list of tensors that are one data set, or an expression, which is
+--- computed tile by tile. o: weights. Evaluates; gives the object, which is as before where this raises.
+---@return gibbous.kmeans
+function kmeans:fit(X, o) end
+
+--- What a fit would take beside X: peak, formula, data, buffers {what, bytes}; prints as text. X may be gb.empty(n, d).
+---@return table
+function kmeans:plan(X, o) end
+
+--- Numbers of the nearest centroids, (n) of i64, from 1. Evaluates.
+---@return gibbous.tensor
+function kmeans:predict(X) end
+
+--- Minus the sum of w |x - c|^2 of the rows and their nearest centroids. o: weights. Evaluates.
+---@return number
+function kmeans:score(X, o) end
+
+--- Distances (n, k) to the centroids, lazy; of a list of tensors a list.
+---@return gibbous.tensor|gibbous.tensor[]
+function kmeans:transform(X) end
+
+--- One mini-batch: each centroid becomes the mean of all rows that were nearest to it when their batch came. o: weights. Evaluates.
+---@return gibbous.kmeans
+function kmeans:partial_fit(X, o) end
+
+--- Writes the object to one file, which gb.load(path) reads.
+---@param path string
+function kmeans:save(path) end
+
 --- for i in gb.progress(n, label), for i, v in gb.progress(list, label): a bar with rate and time left, where stderr is a terminal.
 ---@param over integer|any[]
 ---@param label string?
@@ -1052,6 +1093,29 @@ function core.grad(y, xs, o) end
 --- Does x have its value already?
 ---@return boolean
 function core.known(x) end
+
+--- Without an argument: bytes of the host's account in use, and its peak, which begins anew. With that peak: the most bytes since then.
+---@param peak integer?
+function core.high_water(peak) end
+
+--- Bytes of each buffer that core.kmeans_fit takes, and what they follow from; nothing is allocated, and gb.empty is welcome.
+---@return table<string, integer>
+function core.kmeans_bytes(list, o) end
+
+--- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, device.
+function core.kmeans_fit(list, o) end
+
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device;
+--- labels, sums: whether they are wanted (labels or inertia).
+function core.kmeans_apply(list, o) end
+
+--- Labels of core.kmeans_fit as a tensor (n) of i64, from 1.
+---@return gibbous.tensor
+function core.kmeans_labels(labels) end
+
+--- Labels of core.kmeans_fit go at once.
+function core.kmeans_drop(labels) end
 
 --- What the last evaluation did.
 function core.last_run() end

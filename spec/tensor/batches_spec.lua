@@ -73,6 +73,14 @@ describe("linear algebra of a batch", function()
     near(rows:log():sum(2), gb.linalg.logdet(gb.linalg.diag(rows)), 1e-14)
   end)
 
+  it("takes matrices of order 1 for any numbers", function()
+    local a <const> = gb.tensor{{-2}} * 1.5
+    near({-4}, gb.linalg.solve(a, gb.tensor{12}), 1e-15)
+    near(math.log(3), gb.linalg.logdet(a):item(), 1e-15)
+    near(-48, gb.linalg.inv_quad(a, gb.tensor{12}):item(), 1e-15)
+    near({{-4}, {2}}, gb.linalg.solve(gb.tensor{{{-2}}, {{4}}} * 1.5, gb.tensor{{12}, {12}}), 1e-15)
+  end)
+
   it("is cut along the batch where the whole does not fit, with the same bits", function()
     local points <const>, values <const> = gb.randn(64, 40, 3):totable(), gb.randn(64, 40):totable()
     local function program()

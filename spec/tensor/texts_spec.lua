@@ -212,7 +212,6 @@ local texts <const> = {
   {"gb.plot.sweep", "option: gb.plot.sweep is not in this version"},
   {"gb.cli", "option: gb.cli is not in this version"},
   {"gb.dispatch", "option: gb.dispatch is not in this version"},
-  {"gb.kmeans", "option: gb.kmeans is not in this version"},
   {"gb.report", "option: gb.report is not in this version"},
   {"gb.sweep", "option: gb.sweep is not in this version"},
   {"K.change_point{kernels = {K.rbf{}, K.linear{}}, location = {1, 2}}",

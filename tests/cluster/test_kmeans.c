@@ -63,7 +63,7 @@ static void run (fit *f) {
   f->label = malloc(f->n * sizeof *f->label);
   for (size_t i = 0; i < f->npieces; i++) {
     const size_t first = first_of(f, i);
-    piece[i] = (gb_kmeans_piece){dev, points_of(f, at, first, first_of(f, i + 1) - first), NULL};
+    piece[i] = (gb_kmeans_piece){.device = dev, .x = points_of(f, at, first, first_of(f, i + 1) - first)};
     piece[i].weight = piece[i].x.weight;
     label[i] = f->label + first;
   }
@@ -386,6 +386,127 @@ static void memory_is_what_was_predicted (void **state) {
   free(x);
 }
 
+/* -- points that come and go */
+
+typedef struct tiles {
+  const fit *f;
+  char *value; /* of the tile that is open */
+  size_t opened, fail_at;
+} tiles;
+
+static gb_status open_tile (void *ud, size_t number, const void **at, gb_error *err) {
+  tiles *t = ud;
+  const fit *f = t->f;
+  assert_null(t->value); /* one at a time */
+  if (++t->opened == t->fail_at) return gb_fail(err, GB_EINTR, "tile");
+  const size_t first = first_of(f, number), end = first_of(f, number + 1);
+  t->value = malloc((end - first) * f->d * gb_dtype_size(f->dtype));
+  for (size_t i = 0; i < (end - first) * f->d; i++)
+    gb_element_set(t->value, i, f->dtype, f->x[first * f->d + i]);
+  *at = t->value;
+  return GB_OK;
+}
+
+static void close_tile (void *ud, size_t number) {
+  tiles *t = ud;
+  (void)number;
+  assert_non_null(t->value);
+  free(t->value);
+  t->value = NULL;
+}
+
+/* The fit of f's points with one tile of them at a time. */
+static void run_tiles (fit *f, tiles *t) {
+  gb_device *dev;
+  assert_int_equal(gb_device_cpu_new(2, (size_t)1 << 30, &dev, &f->err), GB_OK);
+  const gb_kmeans_source source = {.open = open_tile, .close = close_tile, .ud = t};
+  gb_kmeans_piece piece[MOST_PIECES];
+  int32_t *label[MOST_PIECES];
+  f->label = malloc(f->n * sizeof *f->label);
+  for (size_t i = 0; i < f->npieces; i++) {
+    const size_t first = first_of(f, i), n = first_of(f, i + 1) - first;
+    piece[i] = (gb_kmeans_piece){.device = dev, .source = &source, .number = i};
+    piece[i].x = (gb_points){.dtype = f->dtype, .row = (ptrdiff_t)f->d, .column = 1, .n = n, .d = f->d};
+    label[i] = f->label + first;
+  }
+  f->r = (gb_kmeans_result){.centre = f->centre, .history = f->history, .label = label};
+  f->st = gb_kmeans_fit(&f->o, f->npieces, piece, &f->r, &f->err);
+  assert_null(t->value);
+  assert_int_equal(dev->ledger.used, 0);
+  gb_device_free(dev);
+}
+
+static void tiles_give_the_bits_of_points_that_stay (void **state) {
+  (void)state;
+  double *x = blobs(20000, 8, 9, 3, 1);
+  for (int start = 0; start < 3; start++)
+    for (size_t fail_at = 0; fail_at < 40; fail_at += 13) {
+      fit *f = new_fit(20000, 8, x, 7);
+      f->o.start = (gb_kmeans_start)start, f->o.given = x, f->npieces = 5, f->dtype = GB_F32;
+      tiles t = {.f = f, .fail_at = fail_at};
+      run_tiles(f, &t);
+      assert_int_equal(f->st, fail_at > 0 ? GB_EINTR : GB_OK);
+      if (fail_at == 0) assert_true(bits_of(f) == bits(x, NULL, GB_F32, (gb_kmeans_start)start, 2, 1));
+      free_fit(f);
+    }
+  free(x);
+}
+
+/* -- centres that are known */
+
+/* Labels, inertia and sums of n points by the first k of them, in pieces, and by a plain loop. */
+static void apply (size_t n, size_t d, size_t k, gb_dtype type, size_t npieces, int threads, bool weighted) {
+  double *x = blobs(n, d, k, 1, 10), *weight = malloc(n * sizeof *weight), shift[8], inertia, want = 0;
+  int64_t *label = malloc(n * sizeof *label);
+  double *sum = malloc(k * (d + 1) * sizeof *sum), *by_hand = calloc(k * (d + 1), sizeof *by_hand);
+  fit f = {.n = n, .d = d, .npieces = npieces, .dtype = type, .x = x, .weight = weighted ? weight : NULL};
+  void *at = malloc(n * d * gb_dtype_size(type));
+  gb_kmeans_piece piece[MOST_PIECES];
+  gb_device *dev;
+  assert_int_equal(gb_device_cpu_new(threads, (size_t)1 << 30, &dev, &f.err), GB_OK);
+  for (size_t i = 0; i < n; i++) weight[i] = 0.5 + (double)(i % 7);
+  for (size_t i = 0; i < n * d; i++) gb_element_set(at, i, type, x[i]);
+  for (size_t t = 0; t < d; t++) shift[t] = 9 + (double)t;
+  for (size_t i = 0; i < npieces; i++) {
+    const size_t first = first_of(&f, i);
+    piece[i] = (gb_kmeans_piece){.device = dev, .x = points_of(&f, at, first, first_of(&f, i + 1) - first)};
+  }
+  const gb_kmeans_model m = {.k = k, .shift = shift, .centre = x};
+  const gb_kmeans_use use = {.label = label, .inertia = &inertia, .sum = sum};
+  assert_int_equal(gb_kmeans_apply(&m, npieces, piece, &use, &f.err), GB_OK);
+  assert_int_equal(dev->ledger.peak, gb_kmeans_use_bytes(&m, true, npieces, piece));
+  assert_int_equal(dev->ledger.used, 0);
+  for (size_t i = 0; i < n; i++) {
+    const double w = weighted ? weight[i] : 1;
+    double best = INFINITY;
+    size_t to = 0;
+    for (size_t j = 0; j < k; j++) {
+      double s = 0;
+      for (size_t t = 0; t < d; t++) s += pow(x[i * d + t] - x[j * d + t], 2);
+      if (s < best) best = s, to = j;
+    }
+    assert_int_equal(label[i], to + 1);
+    want += w * best;
+    for (size_t t = 0; t < d; t++) by_hand[to * (d + 1) + t] += w * (x[i * d + t] - shift[t]);
+    by_hand[to * (d + 1) + d] += w;
+  }
+  near(inertia / want, 1, type == GB_F64 ? 1e-12 : 1e-6);
+  for (size_t i = 0; i < k * (d + 1); i++)
+    near(sum[i], by_hand[i], (type == GB_F64 ? 1e-9 : 1e-2) * (1 + fabs(by_hand[i])));
+  gb_device_free(dev);
+  free(x), free(weight), free(label), free(sum), free(by_hand), free(at);
+}
+
+static void known_centres_label_and_sum_points (void **state) {
+  (void)state;
+  for (size_t npieces = 1; npieces <= 8; npieces *= 8)
+    for (int threads = 1; threads <= 2; threads++) {
+      apply(150000, 3, 4, GB_F64, npieces, threads, true); /* more than are assigned at once */
+      apply(3000, 8, 17, GB_F64, npieces, threads, false);
+      apply(70000, 2, 5, GB_F32, npieces, threads, true);
+    }
+}
+
 /* -- errors */
 
 static void expect (fit *f, gb_status st, const char *text) {
@@ -447,6 +568,8 @@ int main (void) {
       cmocka_unit_test(weights_are_repetitions),
       cmocka_unit_test(counts_do_not_saturate),
       cmocka_unit_test(memory_is_what_was_predicted),
+      cmocka_unit_test(tiles_give_the_bits_of_points_that_stay),
+      cmocka_unit_test(known_centres_label_and_sum_points),
       cmocka_unit_test(bad_input_is_named),
       cmocka_unit_test(one_point_and_one_cluster),
   };

@@ -14,7 +14,8 @@ local cases <const> = {
   {"d=32 R=1", d = 32, r = 1}, {"d=32 R=16", d = 32, r = 16}, {"d=3 R=1 transposed", d = 3, r = 1, transposed = true},
   {"d=3 R=1 symmetric", d = 3, r = 1, symmetric = true}, {"d=3 R=4 symmetric", d = 3, r = 4, symmetric = true},
   {"d=3 R=1 Matern 3/2", d = 3, r = 1, kernel = "matern32"},
-  {"d=3 R=1 f64", d = 3, r = 1, dtype = "f64"}}
+  {"d=3 R=1 f64", d = 3, r = 1, dtype = "f64"}, {"d=3 logsumexp", d = 3, reduce = "logsumexp"},
+  {"d=2 argmin", d = 2, reduce = "argmin"}, {"d=3 argmin", d = 3, reduce = "argmin"}}
 
 -- In a process of its own, whose device records: a line for each kernel of each case --------------------------------------------
 
@@ -29,10 +30,14 @@ local function record()
   for _, c in ipairs(cases) do
     local x <const> = fill(gb.zeros, c, n, c.d)
     local y <const> = c.symmetric and x or fill(gb.ones, c, n, c.d)
-    local v <const> = c.r == 1 and fill(gb.zeros, c, n) or fill(gb.zeros, c, n, c.r)
     local k <const> = gb.kernels[c.kernel or "rbf"]{lengthscale = 0.3}
-    local products <const> = c.transposed and k(x, y):t() or k(x, y)
-    products:matmul(v):eval()
+    if c.reduce == "argmin" then ((x:unsqueeze(2) - y:unsqueeze(1)) ^ 2):sum(3):argmin(2):eval()
+    elseif c.reduce then k(x, y)[c.reduce](k(x, y), 2):eval()
+    else
+      local v <const> = c.r == 1 and fill(gb.zeros, c, n) or fill(gb.zeros, c, n, c.r)
+      local products <const> = c.transposed and k(x, y):t() or k(x, y)
+      products:matmul(v):eval()
+    end
     for key, reach in gb.devices()[1].kernels:gmatch "(%x+) (%w+) " do print(c[1], key, reach) end
   end
 end
@@ -73,9 +78,11 @@ local function output(command)
   return pipe:close() and out or nil
 end
 
---- Rows of a thread and columns that its loop takes at once.
+--- Rows of a thread and columns that its loop takes at once: unrolled ones, or those of a group of LSE.
 local function batch_of(text)
-  return tonumber(text:match "int64_t held%[(%d+)%];"), tonumber(text:match "#pragma unroll (%d+)\n%s*for %(int s = [^(]")
+  local columns <const> = text:match "#pragma unroll (%d+)\n%s*for %(int s = [^(]"
+    or text:match "for %(int g = 0; g < (%d+); g%+%+%) {"
+  return tonumber(text:match "int64_t held%[(%d+)%];"), tonumber(columns)
 end
 
 local function count(folder, disassembler, class, label, key, reach)

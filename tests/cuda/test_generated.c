@@ -18,7 +18,8 @@
 enum {
   RANDOM_FOLDS = 28,
   RANDOM_CHAINS = 78,
-  MOST_PROGRAMS = 512,
+  RANDOM_KEPT = 140,
+  MOST_PROGRAMS = 768,
   MOST_KERNELS = 512,
   MOST_WALKS = 24, /* kernels of a program */
   AT_ONCE = 12,    /* texts of a compilation */
@@ -48,6 +49,8 @@ static gb_device *gpu;
 static program programs[MOST_PROGRAMS];
 static kernel kernels[MOST_KERNELS];
 static int nprograms, nkernels, refused, waves;
+static int logs, lists;        /* walks with LSE, and those of lists, that are generated */
+static bool kept_alone;        /* walks without LSE and lists are the interpreter's */
 static bool by_two_passes;     /* symmetric walks, though there is a wave */
 static const program *running; /* by generated kernels; NULL: by the interpreter */
 static long launches;
@@ -101,6 +104,12 @@ static int kernel_of_text (gb_cuda_source *s) {
   return nkernels++;
 }
 
+static bool has_logs (const gb_cuda_walk *w) {
+  for (int k = 0; k < w->nouts; k++)
+    if (w->out[k].how == GB_CUDA_LSE) return true;
+  return false;
+}
+
 static bool add_walk (program *p, const gb_cuda_walk *w, int reach, gb_cuda_arithmetic a) {
   gb_cuda_source s;
   gb_error err = {.text = ""};
@@ -108,6 +117,8 @@ static bool add_walk (program *p, const gb_cuda_walk *w, int reach, gb_cuda_arit
     assert_string_equal(err.text, "");
     return false;
   }
+  logs += has_logs(w);
+  lists += w->lists;
   assert_true(p->nwalks < MOST_WALKS);
   p->walk[p->nwalks++] =
       (carried){.reach = reach, .kernel = kernel_of_text(&s), .reduced = w->reduced, .lists = w->lists};
@@ -128,6 +139,7 @@ static bool add_program (fx *x, const char *name, gb_cuda_arithmetic a) {
   if (!gb_device_supports(gpu, &x->f, NULL, &lack)) return false;
   assert_int_equal(gb_cuda_encode(&x->f, &walks, &n, &err), GB_OK);
   for (int w = 0; w < n; w++) {
+    if (kept_alone && !has_logs(&walks[w]) && !walks[w].lists) continue;
     const bool mirrors = x->f.symmetric && walks[w].reach == GB_CUDA_ROW;
     if (mirrors && !by_two_passes && add_walk(p, &walks[w], GB_CUDA_WAVE, a)) {
       waves++;
@@ -321,6 +333,33 @@ static void random_programs_have_the_interpreters_bits (void **state) {
   assert_true(folds >= 20 && chains >= 20 && nkernels >= 110);
 }
 
+/* Not rough: equal elements are what positions are about. */
+static int add_kept (int count) {
+  int added = 0;
+  for (uint64_t seed = 1; seed <= (uint64_t)count; seed++) {
+    char of[64];
+    snprintf(of, sizeof of, "random kept %d", (int)seed);
+    fx *x = random_kept(seed);
+    if (x != NULL && add_program(x, of, GB_CUDA_EXACT)) added++;
+    else drop(x);
+  }
+  return added;
+}
+
+static void random_kept_elements_are_the_interpreters (void **state) {
+  (void)state;
+  const int from = nprograms, first = nkernels, refusals = refused;
+  logs = lists = 0;
+  kept_alone = true;
+  const int added = add_kept(RANDOM_KEPT);
+  kept_alone = false;
+  compile_kernels(first, nkernels);
+  run_in_all_orders(from);
+  print_message("%d random programs, %d kernels, %d walks with LSE, %d of lists, %d refused\n", added,
+                nkernels - first, logs, lists, refused - refusals);
+  assert_true(logs >= 8 && lists >= 16);
+}
+
 static fx *rough_program (int number, int size) {
   fx *x = kernel_program(number, size);
   far_make_rough(x);
@@ -331,13 +370,13 @@ static fx *rough_program (int number, int size) {
 static void programs_of_kernels_have_the_interpreters_bits (void **state) {
   (void)state;
   const int from = nprograms, first = nkernels, refusals = refused;
-  for (int number = 0; kernel_program(number, 0) != NULL; number++) {
+  for (int number = 0; number < nkernel_programs; number++) {
     int texts = nkernels;
     for (int size = 0; size < nkernel_sizes; size++) {
       char of[64];
       snprintf(of, sizeof of, "kernel program %d of size %d", number, size);
       fx *x = rough_program(number, size);
-      assert_true(add_program(x, of, GB_CUDA_EXACT));
+      if (!add_program(x, of, GB_CUDA_EXACT)) fail_msg("%s is refused", of);
       by_two_passes = x->f.symmetric && x->f.nouts > 1;
       if (by_two_passes) assert_true(add_program(rough_program(number, size), of, GB_CUDA_EXACT));
       by_two_passes = false;
@@ -489,6 +528,7 @@ int main (void) {
       cmocka_unit_test(programs_of_kernels_have_the_interpreters_bits),
       cmocka_unit_test(symmetric_walks_are_divided),
       cmocka_unit_test(random_programs_have_the_interpreters_bits),
+      cmocka_unit_test(random_kept_elements_are_the_interpreters),
       cmocka_unit_test(long_programs_have_the_interpreters_bits),
       cmocka_unit_test(unit_kernels_are_close),
       cmocka_unit_test(a_point_that_is_nan_is_one_row),

@@ -152,6 +152,32 @@ static void slots_are_those_counted (void **state) {
   }
 }
 
+/* LSE of a kernel, or the position of the least distance. */
+static double slots_of_reduction (gb_monoid m, size_t d, const char *arithmetic) {
+  const size_t n = 512 * 4;
+  fx x;
+  fx_init(&x, GB_F32, 1);
+  const int lane = fx_axis(&x, GB_AXIS_LANE, n), tile = fx_axis(&x, GB_AXIS_TILE, n);
+  const int feature = fx_axis(&x, GB_AXIS_INNER, d);
+  const int xl = fx_operand(&x, GB_F32, fx_bit(lane) | fx_bit(feature), true);
+  const int xt = fx_operand(&x, GB_F32, fx_bit(tile) | fx_bit(feature), true);
+  int v = fx_along(&x, GB_INS_SQDIST, xl, xt, -1, feature);
+  if (m == GB_LSE) v = fx_radial(&x, GB_RBF, 0, 0, v, fx_bind(&x, 0.8), -1);
+  fx_emit(&x, v, GB_OUT_REDUCE, m, fx_bit(tile), 0, m == GB_LSE ? GB_F32 : GB_I64, -1, true);
+  find_dependences(&x.f);
+  const double slots = slots_of(&x.f, (double)n * (double)n, arithmetic);
+  fx_free(&x);
+  return slots;
+}
+
+static void slots_of_reductions_are_those_counted (void **state) {
+  (void)state;
+  check_slots(slots_of_reduction(GB_LSE, 3, "unit"), 23.1, 3, 0);
+  check_slots(slots_of_reduction(GB_LSE, 3, "exact"), 34.2, 3, 0);
+  check_slots(slots_of_reduction(GB_ARGMINIMUM, 2, "unit"), 8.5, 2, 0);
+  check_slots(slots_of_reduction(GB_ARGMINIMUM, 3, "unit"), 10.5, 3, 0);
+}
+
 /* An op of two square matrices. */
 static gb_opaque square (gb_op op, size_t n) {
   const gb_shape s = gb_shape_of(2, (size_t[]){n, n});
@@ -225,10 +251,13 @@ static void measuring_needs_its_room (void **state) {
 }
 
 int main (void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(more_work_is_never_faster),         cmocka_unit_test(slots_are_those_counted),
-      cmocka_unit_test(slots_of_a_wave_are_those_counted), cmocka_unit_test(many_columns_take_two_passes),
-      cmocka_unit_test(larger_matrices_are_never_faster),  cmocka_unit_test(figures_are_measured),
-      cmocka_unit_test(measuring_needs_its_room)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(more_work_is_never_faster),
+                                     cmocka_unit_test(slots_are_those_counted),
+                                     cmocka_unit_test(slots_of_a_wave_are_those_counted),
+                                     cmocka_unit_test(slots_of_reductions_are_those_counted),
+                                     cmocka_unit_test(many_columns_take_two_passes),
+                                     cmocka_unit_test(larger_matrices_are_never_faster),
+                                     cmocka_unit_test(figures_are_measured),
+                                     cmocka_unit_test(measuring_needs_its_room)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

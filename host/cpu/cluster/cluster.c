@@ -187,14 +187,15 @@ static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const gb_points part = block_of(p->x, block);
   gb_point_reader r = reader_of(p, (size_t)thread);
   r.x = &part;
-  int64_t *sums = p->sums + (size_t)thread * p->k * (p->d + 1);
+  int64_t *sums = p->sums == NULL ? NULL : p->sums + (size_t)thread * p->k * (p->d + 1);
   int32_t label[GB_TI];
   for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
     const gb_point_rows rows = gb_read_tile(&r, i);
     p->isa->nearest(p->k, p->d, r.tile, p->centres, label);
     for (size_t n = 0; n < rows.n; n++) {
       if (label[n] == p->label[i + n]) continue;
-      move_point(p, gb_point_of(&r, &rows, n), i + n, label[n], sums);
+      if (p->sums == NULL) p->label[i + n] = label[n];
+      else move_point(p, gb_point_of(&r, &rows, n), i + n, label[n], sums);
       count_of(p, (size_t)thread)->moved++;
     }
   }

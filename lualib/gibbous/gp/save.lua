@@ -24,6 +24,14 @@ function M.checksum(texts, tensors)
   return core.digest(list)
 end
 
+--- Writes a description and the tensors that it names.
+function M.write(path, described, tensors)
+  local texts <const> = {format = M.FORMAT, version = tostring(M.VERSION), library = core.version,
+    model = core.json_encode(described)}
+  texts.checksum = M.checksum(texts, tensors)
+  core.safetensors_write(path, tensors, texts)
+end
+
 local SPEC <const> = {data = "boolean", caches = "boolean"}
 
 --- Cells of y that are not known count with one value for all: a NaN has many bits.
@@ -65,10 +73,7 @@ function methods.save(self, path, opts)
     described.x, described.y = w:value(f.x, "x"), w:value(f.y, "y")
     if o.caches ~= false then model.posterior(inner).write_state(w, inner, o.caches, described) end
   end
-  local texts <const> = {format = M.FORMAT, version = tostring(M.VERSION), library = core.version,
-    model = core.json_encode(described)}
-  texts.checksum = M.checksum(texts, w.tensors)
-  core.safetensors_write(path, w.tensors, texts)
+  M.write(path, described, w.tensors)
 end
 
 return M

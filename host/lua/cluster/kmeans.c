@@ -1,0 +1,276 @@
+/* kmeans.c - k-means for the Lua library; gb.kmeans is in Lua. */
+#include <string.h>
+
+#include "base/plain.h"
+#include "lua/cluster/problem.h"
+
+/* -- options */
+
+static size_t check_count (lua_State *L, const char *name, lua_Integer least, lua_Integer most) {
+  const lua_Integer v = lgb_optinteger(L, 2, name, least);
+  if (v < least || v > most)
+    lgb_fail(L, GB_EOPTION, "k-means: option '%s' must be in %lld..%lld, got %lld", name, (long long)least,
+             (long long)most, (long long)v);
+  return (size_t)v;
+}
+
+/* Tensor of option 'name' with this shape; columns 0: (rows). */
+static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_t columns) {
+  char text[GB_SHAPE_TEXT];
+  if (!lgb_option(L, 2, name)) lgb_fail(L, GB_EOPTION, "k-means: option '%s' is needed", name);
+  gb_node *x = lgb_checknode(L, lua_gettop(L));
+  const gb_shape *s = gb_node_shape(x);
+  lua_pop(L, 1); /* the option table keeps it alive */
+  if (s->ndim != (columns == 0 ? 1 : 2) || s->dim[0] != rows || (columns > 0 && s->dim[1] != columns))
+    lgb_fail(L, GB_ESHAPE, "k-means: option '%s': expected shape %s, got %s", name,
+             columns == 0 ? lua_pushfstring(L, "%I", (LUAI_UACINT)rows)
+                          : lua_pushfstring(L, "%Ix%I", (LUAI_UACINT)rows, (LUAI_UACINT)columns),
+             gb_shape_text(s, text));
+  return x;
+}
+
+static const char *const fit_names[] = {"device", "k",   "max_iter", "minibatch", "seed",
+                                        "start",  "tol", "weights",  NULL};
+
+/* '*start': the tensor of a given start, NULL: another one. */
+static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
+  gb_kmeans_options o = {.k = check_count(L, "k", 1, (lua_Integer)GB_CLUSTER_MOST),
+                         .max_iter = check_count(L, "max_iter", 0, 1 << 24),
+                         .tol = lgb_optnumber(L, 2, "tol", 1e-4),
+                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0)};
+  *start = NULL;
+  if (!lgb_option(L, 2, "start")) return o;
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    o.start = strcmp(lua_tostring(L, -1), "random") == 0 ? GB_KMEANS_RANDOM : GB_KMEANS_PLUS_PLUS;
+    lua_pop(L, 1);
+    return o;
+  }
+  lua_pop(L, 1);
+  o.start = GB_KMEANS_GIVEN;
+  *start = check_tensor(L, "start", o.k, p->d);
+  return o;
+}
+
+/* Arrays of k rows are counted in size_t. */
+static void check_size (lua_State *L, const lgb_points *p, size_t k) {
+  if (k > ((size_t)1 << 50) / (p->d + 1))
+    lgb_fail(L, GB_EREFUSED, "k-means: %zu centroids of %zu columns are more than any memory holds", k, p->d);
+}
+
+/* Weights as doubles, of all pieces; pushes what holds them. */
+static void give_weights (lua_State *L, lgb_points *p) {
+  size_t first = 0;
+  if (p->weights == NULL) return;
+  const double *w = lgb_pushdoubles(L, p->session, p->weights);
+  for (size_t i = 0; i < p->npieces; first += p->piece[i++].x.n)
+    p->piece[i].weight = p->piece[i].x.weight = w + first;
+}
+
+static void set_bytes (lua_State *L, const char *name, size_t bytes) {
+  lua_pushinteger(L, (lua_Integer)bytes);
+  lua_setfield(L, -2, name);
+}
+
+/* core.kmeans_bytes({x, ...}, {k, start, weights, device}): bytes of each buffer of a fit, nothing of which is allocated */
+static int kmeans_bytes (lua_State *L) {
+  lgb_points *p = lgb_checkpoints(L, false);
+  gb_node *start;
+  lgb_checkoptions(L, 2, fit_names);
+  const gb_kmeans_options o = check_options(L, p, &start);
+  check_size(L, p, o.k);
+  const gb_kmeans_bytes b = gb_kmeans_bytes_of(&o, p->npieces, p->piece);
+  size_t tile;
+  gb_error err;
+  lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, &tile, &err)), &err);
+  lua_createtable(L, 0, 14);
+  set_bytes(L, "n", p->n);
+  set_bytes(L, "d", p->d);
+  set_bytes(L, "size", gb_dtype_size(p->dtype));
+  set_bytes(L, "workers", p->device->ops->cluster->workers(p->device));
+  set_bytes(L, "labels", p->n * sizeof(int32_t));
+  set_bytes(L, "centroids", (o.k + 1) * p->d * sizeof(double));
+  set_bytes(L, "history", o.max_iter * sizeof(double));
+  set_bytes(L, "weights", p->weights == NULL ? 0 : lgb_doubles_bytes(p->weights));
+  set_bytes(L, "start", start == NULL ? 0 : lgb_doubles_bytes(start));
+  const bool batches = lgb_optbool(L, 2, "minibatch", false);
+  set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, p->npieces, p->piece) : 0);
+  set_bytes(L, "sums", batches ? 0 : b.sums);
+  set_bytes(L, "seeds", batches ? 0 : b.seeds);
+  set_bytes(L, "scratch", batches ? 0 : b.scratch);
+  set_bytes(L, "state", batches ? 0 : b.home);
+  set_bytes(L, "tile", tile);
+  return 1;
+}
+
+/* -- a fit */
+
+/* Pushes a holder of a new array on the host. */
+static gb_tensor *push_array (lua_State *L, lgb_session *s, gb_dtype t, gb_shape shape, const char *name) {
+  lgb_charge(L, s, gb_shape_bytes(&shape, t));
+  gb_tensor *held = lgb_newholder(L);
+  gb_error err;
+  lgb_result(L, gb_tensor_new(&s->home->ledger, t, &shape, GB_MEM_TENSOR, lgb_where(L, s), name, held, &err),
+             &err);
+  return held;
+}
+
+/* Pushes the tensor of an array, which it empties, with 'rows' of its first axis. */
+static void push_leaf (lua_State *L, lgb_session *s, gb_tensor *held, size_t rows, const char *name) {
+  lgb_tensor *t = lgb_newtensor(L);
+  gb_error err;
+  held->shape.dim[0] = rows;
+  lgb_result(L, lgb_leaf(s, 0, held, name, &t->node, &err), &err);
+}
+
+typedef struct arrays {
+  gb_tensor *labels, *centroids, *shift, *history;
+} arrays;
+
+static void run_fit (lua_State *L, lgb_points *p, const gb_kmeans_options *o, const arrays *a,
+                     gb_kmeans_result *r) {
+  int32_t **label = lgb_scratch(L, p->npieces, sizeof *label), *at = gb_host_elements(a->labels);
+  gb_error err;
+  for (size_t i = 0; i < p->npieces; at += p->piece[i++].x.n) label[i] = at;
+  gb_status (*const fit)(const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
+                         gb_kmeans_result *out, gb_error *err) =
+      lgb_optbool(L, 2, "minibatch", false) ? gb_kmeans_minibatch : gb_kmeans_fit;
+  r->label = label;
+  r->centre = gb_host_elements(a->centroids);
+  r->shift = gb_host_elements(a->shift);
+  r->history = gb_host_elements(a->history);
+  lgb_result(L, LGB_CORE(p->session, fit(o, p->npieces, p->piece, r, &err)), &err);
+}
+
+static void push_facts (lua_State *L, const gb_kmeans_result *r) {
+  lua_createtable(L, 0, 5);
+  lua_pushnumber(L, gb_plain(r->inertia));
+  lua_setfield(L, -2, "inertia");
+  lua_pushnumber(L, gb_plain(r->change));
+  lua_setfield(L, -2, "change");
+  set_bytes(L, "iterations", r->iterations);
+  set_bytes(L, "empty", r->empty);
+  lua_pushboolean(L, r->converged);
+  lua_setfield(L, -2, "converged");
+}
+
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, weights, device}): labels as they are kept (core.kmeans_labels), centroids,
+** shift, history, {inertia, iterations, empty, converged, change} */
+static int kmeans_fit (lua_State *L) {
+  lgb_points *p = lgb_checkpoints(L, true);
+  lgb_session *s = p->session;
+  gb_node *start;
+  lgb_checkoptions(L, 2, fit_names);
+  gb_kmeans_options o = check_options(L, p, &start);
+  check_size(L, p, o.k);
+  const size_t k = o.k, d = p->d;
+  arrays a;
+  a.labels = push_array(L, s, GB_F32, gb_shape_of(1, &p->n), "labels"); /* 4 bytes each: int32_t */
+  const int top = lua_gettop(L);
+  a.centroids = push_array(L, s, GB_F64, gb_shape_of(2, (const size_t[]){k, d}), "centroids");
+  a.shift = push_array(L, s, GB_F64, gb_shape_of(1, &d), "centroids");
+  a.history = push_array(L, s, GB_F64, gb_shape_of(1, &o.max_iter), "history");
+  if (start != NULL) o.given = lgb_pushdoubles(L, s, start);
+  else lgb_newholder(L);
+  gb_tensor *given = lua_touserdata(L, -1), *weights = NULL;
+  give_weights(L, p);
+  if (p->weights != NULL) weights = lua_touserdata(L, -1);
+  gb_kmeans_result r = {0};
+  run_fit(L, p, &o, &a, &r);
+  gb_tensor_clear(given);
+  if (weights != NULL) gb_tensor_clear(weights);
+  lua_pushvalue(L, top);
+  push_leaf(L, s, a.centroids, k, "centroids");
+  push_leaf(L, s, a.shift, d, "shift");
+  push_leaf(L, s, a.history, r.iterations, "history");
+  push_facts(L, &r);
+  return 5;
+}
+
+/* -- labels */
+
+static gb_tensor *check_labels (lua_State *L) {
+  gb_tensor *t = luaL_checkudata(L, 1, LGB_HOLDER);
+  luaL_argcheck(L,
+                t->storage != NULL && t->dtype == GB_F32 && t->shape.ndim == 1 && gb_host_elements(t) != NULL,
+                1, "labels expected");
+  return t;
+}
+
+/* core.kmeans_labels(labels): a tensor (n) of i64, from 1 */
+static int kmeans_labels (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 1);
+  const gb_tensor *labels = check_labels(L);
+  const size_t n = labels->shape.dim[0];
+  gb_tensor *held = push_array(L, s, GB_I64, labels->shape, "labels");
+  const int32_t *from = gb_host_elements(labels);
+  int64_t *to = gb_host_elements(held);
+  for (size_t i = 0; i < n; i++) to[i] = (int64_t)from[i] + 1;
+  push_leaf(L, s, held, n, "labels");
+  return 1;
+}
+
+/* core.kmeans_drop(labels): they go at once */
+static int kmeans_drop (lua_State *L) {
+  gb_tensor_clear(check_labels(L));
+  return 0;
+}
+
+/* -- centroids that are known */
+
+static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
+  gb_kmeans_model m = {.k = check_count(L, "k", 1, (lua_Integer)GB_CLUSTER_MOST)};
+  check_size(L, p, m.k);
+  m.centre = lgb_pushdoubles(L, p->session, check_tensor(L, "centroids", m.k, p->d));
+  m.shift = lgb_pushdoubles(L, p->session, check_tensor(L, "shift", p->d, 0));
+  return m;
+}
+
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels}): labels (n) of i64, inertia, sums (k, d + 1) */
+static int kmeans_apply (lua_State *L) {
+  static const char *const names[] = {"centroids", "device", "k", "labels", "shift", "sums", "weights", NULL};
+  lgb_points *p = lgb_checkpoints(L, true);
+  lgb_checkoptions(L, 2, names);
+  const gb_kmeans_model m = check_model(L, p);
+  const bool sums = lgb_optbool(L, 2, "sums", false), labels = lgb_optbool(L, 2, "labels", false);
+  double inertia = 0;
+  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia};
+  gb_tensor *l = NULL, *sum = NULL;
+  gb_error err;
+  if (labels) l = push_array(L, p->session, GB_I64, gb_shape_of(1, &p->n), "labels");
+  if (sums) sum = push_array(L, p->session, GB_F64, gb_shape_of(2, (const size_t[]){m.k, p->d + 1}), "sums");
+  if (labels) use.label = gb_host_elements(l);
+  if (sums) use.sum = gb_host_elements(sum);
+  give_weights(L, p);
+  lgb_result(L, LGB_CORE(p->session, gb_kmeans_apply(&m, p->npieces, p->piece, &use, &err)), &err);
+  if (labels) push_leaf(L, p->session, l, p->n, "labels");
+  else lua_pushnil(L);
+  lua_pushnumber(L, gb_plain(inertia));
+  if (sums) push_leaf(L, p->session, sum, m.k, "sums");
+  else lua_pushnil(L);
+  return 3;
+}
+
+/* core.high_water(): bytes of the host's account in use, and its peak, which begins anew; core.high_water(peak): the most since then, and
+** the peak is at least what it was */
+static int high_water (lua_State *L) {
+  gb_ledger *l = &lgb_session_of(L)->home->ledger;
+  if (lua_isnoneornil(L, 1)) {
+    lua_pushinteger(L, (lua_Integer)l->used);
+    lua_pushinteger(L, (lua_Integer)l->peak);
+    l->peak = l->used;
+    return 2;
+  }
+  const lua_Integer before = luaL_checkinteger(L, 1);
+  lua_pushinteger(L, (lua_Integer)l->peak);
+  if (before > 0 && (size_t)before > l->peak) l->peak = (size_t)before;
+  return 1;
+}
+
+const luaL_Reg lgb_cluster_functions[] = {{"high_water", high_water},
+                                          {"kmeans_apply", kmeans_apply},
+                                          {"kmeans_bytes", kmeans_bytes},
+                                          {"kmeans_drop", kmeans_drop},
+                                          {"kmeans_fit", kmeans_fit},
+                                          {"kmeans_labels", kmeans_labels},
+                                          {NULL, NULL}};

@@ -1,0 +1,44 @@
+/* problem.h - what the functions of k-means are given: points, weights, options; and where the points lie. */
+#ifndef GB_LUA_CLUSTER_PROBLEM_H
+#define GB_LUA_CLUSTER_PROBLEM_H
+
+#include "cluster/kmeans.h"
+#include "lua/lgb.h"
+
+/* An expression without a value, of which some rows at a time are computed (tiles.c). */
+typedef struct lgb_tiles {
+  gb_node *x;
+  size_t rows;     /* of a tile; the last one may have fewer */
+  gb_tensor value; /* of the tile that is open */
+  gb_plan *plan;   /* that made it */
+} lgb_tiles;
+
+typedef struct lgb_points {
+  lgb_session *session;
+  gb_device *device; /* that passes over them */
+  size_t npieces, n, d;
+  gb_dtype dtype;
+  gb_kmeans_piece *piece;
+  gb_node *weights;        /* NULL: none */
+  gb_kmeans_source source; /* of the pieces of expressions; ud: this */
+  lgb_tiles **tiles;       /* of each piece; NULL: it has a value */
+  size_t *first;           /* row of its expression that a piece begins with */
+} lgb_points;
+
+/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {device, weights}
+** are read. values: the points are read, too; else only extents are known, and gb.empty is welcome. */
+lgb_points *lgb_checkpoints (lua_State *L, bool values);
+
+/* Bytes of the memory of numbers that lie where a pass cannot read them, as contiguous f64 on the host. 0: they lie well. */
+size_t lgb_doubles_bytes (const gb_node *x);
+/* Contiguous doubles of x, in a holder that is pushed, or where they lie: then an empty one is pushed. */
+const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x);
+
+/* tiles.c */
+size_t lgb_tile_rows (size_t d, gb_dtype t);
+/* The most bytes that a tile of the points takes; 0: there are none. */
+gb_status lgb_tile_bytes (const lgb_points *p, size_t *bytes, gb_error *err);
+gb_status lgb_tile_open (void *points, size_t piece, const void **at, gb_error *err);
+void lgb_tile_close (void *points, size_t piece);
+
+#endif

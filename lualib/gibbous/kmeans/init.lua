@@ -1,0 +1,361 @@
+--- gb.kmeans: centroids that minimise the sum of squared distances of points to the nearest of them.
+--
+-- An object is a box: fit and partial_fit change it, and where they raise it is as it was. The points are never copied, joined or
+-- converted whole. docs/guide/kmeans.md has formulas, bytes and rules.
+local core <const> = require "gibbous.core"
+local object <const> = require "gibbous.object"
+local options <const> = require "gibbous.options"
+local plan <const> = require "gibbous.kmeans.plan"
+local points <const> = require "gibbous.kmeans.points"
+local fail <const> = points.fail
+
+-- Fields of an object, in rawget(km, "_fields"):
+--   o           options with their defaults, as checked
+--   centroids   (k, d) f64; shift: (d) f64, that passes compute coordinates less of
+--   kept        labels of the last fit, 4 bytes a row; seen: the tensor that km.labels made of them, as long as a script holds it
+--   inertia iterations converged history empty bytes   of the last fit
+--   counts      (k) f64: weight that each centroid of partial_fit stands for
+local KMeans <const> = {__name = "gibbous.kmeans"}
+local methods <const> = object.methods(KMeans, "a k-means", "km")
+
+local function fields(self) return rawget(self, "_fields") end
+
+-- Options -----------------------------------------------------------------------------------------------------------------
+
+local MOST <const> = 1 << 24
+local LATER <const> = {["k-means||"] = true, elkan = true}
+
+local function whole_from(least)
+  return function(v)
+    if math.type(v) ~= nil and math.tointeger(v) and v >= least and v <= MOST then return true end
+    return false, ("a whole number, %d to %d"):format(least, MOST)
+  end
+end
+
+local function is_start(v)
+  return v == "k-means++" or v == "random" or core.as_tensor(v) ~= nil or type(v) == "function"
+end
+
+local function start_rule(v)
+  if type(v) == "string" and LATER[v] then fail("option", "gb.kmeans", "init = '%s' is not in this version", v) end
+  if is_start(v) then return true end
+  return false, "'k-means++', 'random', a tensor (k, d) or a function of the points, k and the number of the run"
+end
+
+local function algorithm_rule(v)
+  if LATER[v] then fail("option", "gb.kmeans", "algorithm = '%s' is not in this version", v) end
+  if v == "auto" or v == "lloyd" or v == "minibatch" then return true end
+  return false, "one of auto, lloyd, minibatch"
+end
+
+local function spherical_rule(v)
+  if v == true then fail("option", "gb.kmeans", "spherical = true is not in this version") end
+  return v == false, "a boolean"
+end
+
+local function runs_rule(v)
+  if v == "auto" then return true end
+  local ok <const>, expected <const> = whole_from(1)(v)
+  return ok, "'auto' or " .. (expected or "")
+end
+
+local function tol_rule(v) return type(v) == "number" and v >= 0 and v < math.huge, "a number, 0 or more" end
+
+local function any() return true end
+
+local SPEC <const> = {k = whole_from(1), init = start_rule, n_init = runs_rule, max_iter = whole_from(1), tol = tol_rule,
+  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = "string", budget = any, weights = any}
+
+local function checked(opts)
+  local o <const> = options.parse(opts, SPEC, "gb.kmeans")
+  if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
+  local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
+    max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
+    seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil,
+    budget = o.budget and core.bytes(o.budget, "gb.kmeans: option 'budget'") or nil}
+  local start <const> = type(out.init) ~= "string" and core.as_tensor(out.init) or nil
+  if start and (start.ndim ~= 2 or #start ~= out.k) then
+    fail("shape", "gb.kmeans", "option 'init' must have k = %d rows, got shape %s", out.k, tostring(start.shape))
+  end
+  return out
+end
+
+--- How many runs a fit makes.
+local function runs_of(o)
+  if o.n_init ~= "auto" then return math.tointeger(o.n_init) end
+  return (o.init == "random" or type(o.init) == "function") and 10 or 1
+end
+
+-- Fits ----------------------------------------------------------------------------------------------------------------------
+
+--- The start of run 'run' as core takes it: a name, or a tensor with its values.
+local function start_of(f, X, list, run, what)
+  local o <const> = f.o
+  if type(o.init) == "string" then return o.init end
+  local _, d <const> = points.extent(list)
+  local v = o.init
+  if type(v) == "function" then v = v(X, o.k, run) end
+  local t <const> = core.as_tensor(v)
+  if t == nil then fail("option", what, "init must give a tensor %dx%d, got %s", o.k, d, core.type(v)) end
+  if t.ndim ~= 2 or #t ~= o.k or t.shape[2] ~= d then
+    fail("shape", what, "the start must be %dx%d, a row a cluster and a column a column of the points, got %s", o.k, d,
+      tostring(t.shape))
+  end
+  return core.known(t) and t or t:eval()
+end
+
+local function core_options(f, weights, start, run)
+  local o <const> = f.o
+  return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
+    device = o.device, minibatch = o.algorithm == "minibatch"}
+end
+
+local function check_rows(list, k, what)
+  local n <const> = points.extent(list)
+  if n < k then
+    fail("shape", what, "%d row%s cannot be %d clusters: choose k of at most %d", n, n == 1 and "" or "s", k, math.max(n, 1))
+  end
+end
+
+--- A start that a function will give is planned as one that is not f64.
+local function plan_of(f, X, list, weights, what)
+  local start
+  if type(f.o.init) == "function" then start = core.empty(f.o.k, list[1].shape[2], {dtype = "f32"})
+  else start = start_of(f, X, list, 1, what) end
+  return plan.new(list, core_options(f, weights, start), runs_of(f.o))
+end
+
+local function close(r)
+  core.kmeans_drop(r.kept)
+  r.centroids:close()
+  r.shift:close()
+  r.history:close()
+end
+
+--- The best of all runs, as fields.
+local function best_run(f, X, list, weights, what)
+  local best
+  for run = 1, runs_of(f.o) do
+    local start <const> = start_of(f, X, list, run, what)
+    local kept <const>, centroids <const>, shift <const>, history <const>, facts <const> =
+      core.kmeans_fit(list, core_options(f, weights, start, run))
+    local r <const> = {kept = kept, centroids = centroids, shift = shift, history = history, facts = facts, run = run}
+    if best == nil then best = r
+    elseif facts.inertia < best.facts.inertia then
+      close(best)
+      best = r
+    else close(r) end
+  end
+  return best
+end
+
+--- f() and the bytes that it takes at most.
+local function measured(f)
+  local used <const>, peak <const> = core.high_water()
+  local got <const> = table.pack(pcall(f))
+  local most <const> = core.high_water(peak) - used
+  if not got[1] then error(got[2], 0) end
+  return got[2], most
+end
+
+local function set(f, values)
+  for _, name in ipairs{"centroids", "shift", "kept", "seen", "inertia", "iterations", "converged", "history", "empty", "bytes",
+    "counts", "planned", "rows", "labels"} do
+    f[name] = values[name]
+  end
+end
+
+local FIT <const> = {weights = any}
+
+--- Finds the centroids of the rows of X: a tensor (n, d) of any dtype and strides, a list of tensors (one data set, never joined),
+-- or a lazy expression, of which some rows at a time are computed. o: weights (n), one a row, 0 or more. Gives km.
+-- Errors: nan (row and column), shape, option, refused (with the smallest budget), interrupted; km is then as before.
+function methods.fit(self, X, opts)
+  local f <const> = fields(self)
+  local o <const> = options.parse(opts, FIT, "fit")
+  local list <const> = points.list(X, "fit")
+  check_rows(list, f.o.k, "fit")
+  local weights <const> = points.weights(o.weights or f.o.weights, list, "fit")
+  local p <const> = plan_of(f, X, list, weights, "fit")
+  plan.admit(p, f.o.budget, "fit")
+  local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
+  set(f, {centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia, iterations = r.facts.iterations,
+    converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = bytes, planned = p.peak, rows = p.n})
+  return self
+end
+
+--- What km:fit(X) would take beside X: .peak, .formula, .data in bytes, .buffers {what, bytes}. X may be gb.empty(n, d), too.
+-- Nothing is computed, and nothing but the plan is allocated.
+function methods.plan(self, X, opts)
+  local f <const> = fields(self)
+  local o <const> = options.parse(opts, FIT, "plan")
+  local list <const> = points.list(X, "plan")
+  check_rows(list, f.o.k, "plan")
+  return plan_of(f, X, list, points.weights(o.weights or f.o.weights, list, "plan"), "plan")
+end
+
+-- Centroids that are known --------------------------------------------------------------------------------------------------
+
+local function fitted(self, what)
+  local f <const> = fields(self)
+  if not f.centroids then fail("option", what, "there are no centroids yet: km:fit(X) or km:partial_fit(X) finds them") end
+  return f
+end
+
+local function known_points(f, X, what)
+  local list <const> = points.list(X, what)
+  points.check_width(list, f.centroids.shape[2], what)
+  return list
+end
+
+local function apply(f, list, wanted)
+  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device,
+    weights = wanted.weights, labels = wanted.labels, sums = wanted.sums})
+end
+
+--- Numbers of the nearest centroids, (n) of i64, from 1; of equally near ones the first. Evaluates; 8 bytes a row, and some
+-- thousand rows at a time.
+function methods.predict(self, X)
+  local f <const> = fitted(self, "predict")
+  return (apply(f, known_points(f, X, "predict"), {labels = true}))
+end
+
+--- Minus the sum of w |x - c|^2 of the rows and their nearest centroids.
+function methods.score(self, X, opts)
+  local f <const> = fitted(self, "score")
+  local o <const> = options.parse(opts, FIT, "score")
+  local list <const> = known_points(f, X, "score")
+  local _, inertia <const> = apply(f, list, {weights = points.weights(o.weights, list, "score")})
+  return -inertia
+end
+
+local function distances(f, x)
+  local wide <const> = x.dtype == "f64" or x.dtype == "i64"
+  local t <const> = {dtype = wide and "f64" or "f32"}
+  local from <const> = x.dtype == t.dtype and x or x:to(t)
+  return core.sqdist(from - f.shift:to(t), (f.centroids - f.shift):to(t), nil):sqrt()
+end
+
+--- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list.
+function methods.transform(self, X)
+  local f <const> = fitted(self, "transform")
+  local list <const> = known_points(f, X, "transform")
+  if core.as_tensor(X) then return distances(f, list[1]) end
+  local out <const> = {}
+  for i, x in ipairs(list) do out[i] = distances(f, x) end
+  return out
+end
+
+-- Mini-batches ----------------------------------------------------------------------------------------------------------------
+
+--- Centroids from the start alone.
+local function begin(f, X, list, weights)
+  check_rows(list, f.o.k, "partial_fit")
+  local o <const> = core_options(f, weights, start_of(f, X, list, 1, "partial_fit"))
+  o.max_iter, o.minibatch = 0, false
+  local kept <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
+  core.kmeans_drop(kept)
+  return centroids, shift, core.zeros(f.o.k)
+end
+
+--- Moves each centroid to the mean of all rows of batches that were nearest to it when they came (Sculley, 2010). The first batch
+-- starts the centroids as a fit would. km.inertia is that of the batch at the centroids it met. Gives km.
+function methods.partial_fit(self, X, opts)
+  local f <const> = fields(self)
+  local o <const> = options.parse(opts, FIT, "partial_fit")
+  local list <const> = points.list(X, "partial_fit")
+  if f.centroids then points.check_width(list, f.centroids.shape[2], "partial_fit") end
+  local weights <const> = points.weights(o.weights, list, "partial_fit")
+  local now <const> = {o = f.o, centroids = f.centroids, shift = f.shift, counts = f.counts}
+  if not f.centroids then now.centroids, now.shift, now.counts = begin(f, X, list, weights) end
+  local counts <const> = now.counts or core.zeros(f.o.k)
+  local _, inertia <const>, sums <const> = apply(now, list, {weights = weights, sums = true})
+  local d <const> = now.centroids.shape[2]
+  local total <const> = counts + sums:select(2, d + 1)
+  local seen <const> = total:gt(0):unsqueeze(2)
+  local before <const> = (now.centroids - now.shift) * counts:unsqueeze(2) + sums:slice(2, 1, d)
+  local centroids <const> = core.where(seen, before / core.where(seen, total:unsqueeze(2), 1.0) + now.shift, now.centroids)
+  core.eval(centroids, total)
+  local history <const> = {}
+  for i, v in ipairs(f.counts and f.history and f.history:totable() or {}) do history[i] = v end
+  history[#history + 1] = inertia
+  set(f, {centroids = centroids, shift = now.shift, counts = total, inertia = inertia, history = core.tensor(history),
+    iterations = #history, converged = false, empty = math.tointeger(total:le(0):to "i64":sum():item())})
+  return self
+end
+
+-- Fields and text -------------------------------------------------------------------------------------------------------------
+
+local PUBLIC <const> = {centroids = true, labels = true, inertia = true, iterations = true, converged = true, history = true,
+  empty = true, bytes = true, counts = true, k = true}
+
+--- Labels as a tensor, which lives as long as the script holds it: the object keeps 4 bytes a row.
+local function labels_of(f)
+  if f.kept == nil then return f.labels end
+  f.seen = f.seen or setmetatable({}, {__mode = "v"})
+  local t = f.seen[1]
+  if t == nil or not pcall(function() return t.shape end) then
+    t = core.kmeans_labels(f.kept)
+    f.seen[1] = t
+  end
+  return t
+end
+
+function KMeans.__index(self, key)
+  local f <const> = fields(self)
+  if methods[key] then return methods[key] end
+  if key == "labels" then return labels_of(f) end
+  if key == "k" then return f.o.k end
+  if PUBLIC[key] then return f[key] end
+  object.no_field("k-means", key, methods, PUBLIC)
+end
+
+function KMeans.__newindex(_, key)
+  core.raise("option", ("km.%s cannot be assigned: options are chosen when gb.kmeans{...} is called"):format(tostring(key)))
+end
+
+local function init_text(o)
+  if type(o.init) == "string" then return ("%s, seed %d"):format(o.init, o.seed) end
+  return type(o.init) == "function" and "a function's start" or "a given start"
+end
+
+function KMeans.__tostring(self)
+  local f <const> = fields(self)
+  local lines <const> = {("k-means  k = %d, %s%s"):format(f.o.k, init_text(f.o), runs_of(f.o) > 1 and
+    (", the best of %d runs"):format(runs_of(f.o)) or "")}
+  if not f.centroids then
+    lines[2] = "  no centroids yet: km:fit(X)"
+    return table.concat(lines, "\n")
+  end
+  local d <const> = f.centroids.shape[2]
+  if f.counts then
+    lines[2] = ("  %d batch%s of %d columns, inertia of the last one %.6g"):format(f.iterations,
+      f.iterations == 1 and "" or "es", d, f.inertia)
+  else
+    lines[2] = ("  %s rows of %d columns, inertia %.6g"):format(plan.count(f.rows), d, f.inertia)
+    lines[3] = ("  %d iteration%s, %s%s"):format(f.iterations, f.iterations == 1 and "" or "s",
+      f.converged and "converged" or "not converged: max_iter ends it",
+      f.empty > 0 and (", %d of the clusters without rows"):format(f.empty) or "")
+    lines[4] = f.bytes and ("  %s beside the rows, planned %s"):format(plan.text(f.bytes), plan.text(f.planned)) or nil
+  end
+  return table.concat(lines, "\n")
+end
+
+-- Construction ------------------------------------------------------------------------------------------------------------------
+
+KMeans.__children = function() return {} end
+
+--- The object with these fields; o as gb.kmeans checks it.
+local function new(o, values)
+  local f <const> = {o = o}
+  set(f, values or {})
+  return setmetatable({_fields = f}, KMeans)
+end
+
+require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name,
+  labels = labels_of}
+
+--- K-means by Lloyd's iterations with exact sums: the same bits for any number of threads, pieces and bytes.
+---@param opts table  k; init, n_init, max_iter, tol, algorithm, spherical, seed, device, budget, weights
+---@return gibbous.kmeans
+return function(opts) return new(checked(opts)) end
