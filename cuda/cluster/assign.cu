@@ -231,9 +231,9 @@ static __global__ void __launch_bounds__ (THREADS, S::LEAST_BLOCKS)
 
 template <class T, class S, class L>
 static void start (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
-  const size_t tiles = (p->n + L::ROWS - 1) / L::ROWS, near = gb_cuda_near_sums(p);
-  GB_LAUNCH((assign<T, S, L>), (unsigned)(tiles < groups ? tiles : groups), THREADS, near * sizeof(int64_t),
-            s, *p, (unsigned)near);
+  const size_t near = gb_cuda_near_sums(p);
+  GB_LAUNCH((assign<T, S, L>), gb_cuda_blocks(p, L::ROWS, groups), THREADS, near * sizeof(int64_t), s, *p,
+            (unsigned)near);
 }
 
 template <class T, class L> static void start_as (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {

@@ -41,7 +41,7 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
                         gb_bad_point *bad, void *scratch, gb_error *err) {
   gb_cuda_points s;
   gb_cuda_tally t;
-  double heaviest;
+  double heaviest = 1;
   column_ends e = {least, most, x->d, 0};
   GB_TRY(gb_cuda_pass_open(dev, x, 0, scratch, &s, err));
   GB_TRY(gb_cuda_pass_clear(&s, err));
@@ -49,7 +49,7 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
   GB_TRY(gb_cuda_pass_run(&s, 0, gb_cuda_find_ends, err));
   GB_TRY(gb_cuda_look(s.gpu, s.p.ends, 2 * x->d * sizeof *s.p.ends, take_ends, &e, err));
   GB_TRY(gb_cuda_pass_tally(&s, &t, err));
-  memcpy(&heaviest, &t.weight, sizeof heaviest);
+  if (x->weight != NULL) memcpy(&heaviest, &t.weight, sizeof heaviest);
   *weight = fmax(*weight, heaviest);
   *bad = (gb_bad_point){SIZE_MAX, 0};
   if (t.bad != UINT64_MAX) *bad = (gb_bad_point){t.bad / (x->d + 1), t.bad % (x->d + 1)};

@@ -96,9 +96,9 @@ static __global__ void __launch_bounds__ (THREADS) assign_little(GB_PARAMETER gb
 
 template <class T, int D> static void start (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
   enum { POINTS = (D <= 4 ? 8 : 4) * (int)sizeof(float) / (int)sizeof(T), ROWS = THREADS * POINTS };
-  const size_t tiles = (p->n + ROWS - 1) / ROWS, near = gb_cuda_near_sums(p);
-  GB_LAUNCH((assign_little<T, D, POINTS>), (unsigned)(tiles < groups ? tiles : groups), THREADS,
-            near * sizeof(int64_t), s, *p, (unsigned)near);
+  const size_t near = gb_cuda_near_sums(p);
+  GB_LAUNCH((assign_little<T, D, POINTS>), gb_cuda_blocks(p, ROWS, groups), THREADS, near * sizeof(int64_t),
+            s, *p, (unsigned)near);
 }
 
 template <class T> static void start_as (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {

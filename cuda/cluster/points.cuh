@@ -45,6 +45,12 @@ template <> struct gb_other<float> {
 
 static inline bool gb_is_plain (const gb_cuda_pass *p) { return p->dtype == (p->f64 ? GB_F64 : GB_F32); }
 
+/* Thread blocks for points of which each has some at a time. */
+static inline unsigned gb_cuda_blocks (const gb_cuda_pass *p, size_t some, unsigned groups) {
+  const size_t blocks = (p->n + some - 1) / some;
+  return blocks < groups ? (unsigned)blocks : groups;
+}
+
 template <class T> static GB_DEVICE T gb_feature (const gb_cuda_pass &p, size_t i, size_t t) {
   return gb_load<T>(p.at, p.dtype, (int64_t)i * p.row + (int64_t)t * p.column);
 }

@@ -64,7 +64,7 @@ template <class T> static __global__ void find_ends (GB_PARAMETER gb_cuda_pass p
 static __global__ void find_heaviest (GB_PARAMETER gb_cuda_pass p) {
   double most = 0;
   for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (size_t)gridDim.x * THREADS) {
-    const double w = gb_weight(p, i);
+    const double w = p.given[i];
     if (!(w >= 0 && w < (double)INFINITY)) note_bad(p, i, p.d);
     else most = w > most ? w : most;
   }
@@ -77,10 +77,11 @@ extern "C" cudaError_t gb_cuda_find_ends (const gb_cuda_pass *p, unsigned groups
   unsigned across = 1;
   while (across < 32 && across < p->d) across *= 2;
   if (p->row == 1 && p->column != 1) across = 1; /* rows lie side by side */
-  if (p->f64) GB_LAUNCH((find_ends<double>), groups, THREADS, 0, s, *p, across);
-  else GB_LAUNCH((find_ends<float>), groups, THREADS, 0, s, *p, across);
+  const unsigned blocks = gb_cuda_blocks(p, THREADS / across, groups);
+  if (p->f64) GB_LAUNCH((find_ends<double>), blocks, THREADS, 0, s, *p, across);
+  else GB_LAUNCH((find_ends<float>), blocks, THREADS, 0, s, *p, across);
   const cudaError_t e = cudaGetLastError();
-  if (e != cudaSuccess) return e;
-  GB_LAUNCH(find_heaviest, p->given == NULL ? 1 : groups, THREADS, 0, s, *p);
+  if (e != cudaSuccess || p->given == NULL) return e;
+  GB_LAUNCH(find_heaviest, gb_cuda_blocks(p, THREADS, groups), THREADS, 0, s, *p);
   return cudaGetLastError();
 }

@@ -90,8 +90,9 @@ template <class T> static __global__ void add_potentials (GB_PARAMETER gb_cuda_p
 }
 
 extern "C" cudaError_t gb_cuda_add_potentials (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
-  if (p->f64) GB_LAUNCH((add_potentials<double>), groups, THREADS, 0, s, *p);
-  else GB_LAUNCH((add_potentials<float>), groups, THREADS, 0, s, *p);
+  const unsigned blocks = gb_cuda_blocks(p, THREADS, groups);
+  if (p->f64) GB_LAUNCH((add_potentials<double>), blocks, THREADS, 0, s, *p);
+  else GB_LAUNCH((add_potentials<float>), blocks, THREADS, 0, s, *p);
   return cudaGetLastError();
 }
 

@@ -47,13 +47,15 @@ template <class T> static __global__ void find_apart (GB_PARAMETER gb_cuda_pass 
 }
 
 extern "C" cudaError_t gb_cuda_add_spread (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
-  if (p->f64) GB_LAUNCH((add_spread<double>), groups, THREADS, 0, s, *p);
-  else GB_LAUNCH((add_spread<float>), groups, THREADS, 0, s, *p);
+  const unsigned blocks = gb_cuda_blocks(p, THREADS / LANES, groups);
+  if (p->f64) GB_LAUNCH((add_spread<double>), blocks, THREADS, 0, s, *p);
+  else GB_LAUNCH((add_spread<float>), blocks, THREADS, 0, s, *p);
   return cudaGetLastError();
 }
 
 extern "C" cudaError_t gb_cuda_find_apart (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
-  if (p->f64) GB_LAUNCH((find_apart<double>), groups, THREADS, 0, s, *p);
-  else GB_LAUNCH((find_apart<float>), groups, THREADS, 0, s, *p);
+  const unsigned blocks = gb_cuda_blocks(p, THREADS / LANES, groups);
+  if (p->f64) GB_LAUNCH((find_apart<double>), blocks, THREADS, 0, s, *p);
+  else GB_LAUNCH((find_apart<float>), blocks, THREADS, 0, s, *p);
   return cudaGetLastError();
 }
