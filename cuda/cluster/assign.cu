@@ -222,7 +222,7 @@ static __global__ void __launch_bounds__ (THREADS, S::LEAST_BLOCKS)
       if (gb_label_point(p, first + (size_t)(i0 + m), best.at[m], &from[i0 + m])) atomicAdd(&moved, 1);
     }
     __syncthreads();
-    gb_move_points<T, 32>(p, first, r.left, from, to, sums);
+    gb_move_points<gb_typed<T, S>, 32>(p, first, r.left, from, to, sums);
     __syncthreads();
   }
   gb_close_sums(p, near, room);

@@ -48,7 +48,8 @@ static GB_DEVICE int32_t nearest_of (const T *x, const four<T> *centres, T apart
 }
 
 template <class T, int D, int POINTS>
-static __global__ void __launch_bounds__ (THREADS) assign_little(GB_PARAMETER gb_cuda_pass p, unsigned near) {
+static __global__ void __launch_bounds__ (THREADS, 1)
+    assign_little(GB_PARAMETER gb_cuda_pass p, unsigned near) {
   enum { ROWS = THREADS * POINTS, QUARTETS = ROOM / FOUR };
   __shared__ four<T> some[QUARTETS * (D + 1)];
   __shared__ int32_t from[ROWS], to[ROWS];
@@ -88,7 +89,7 @@ static __global__ void __launch_bounds__ (THREADS) assign_little(GB_PARAMETER gb
       if (gb_label_point(p, first + (size_t)i, to[i], &from[i])) atomicAdd(&moved, 1);
     }
     __syncthreads();
-    gb_move_points<T, 1>(p, first, left, from, to, sums);
+    gb_move_points<gb_any<T>, 1>(p, first, left, from, to, sums);
   }
   gb_close_sums(p, near, room);
   if (threadIdx.x == 0 && moved > 0) atomicAdd(&p.tally->moved, (unsigned long long)moved);

@@ -24,24 +24,24 @@ static GB_DEVICE void gb_close_sums (const gb_cuda_pass &p, size_t near, const i
     if (room[i] != 0) gb_add_whole(p.sums + i, room[i]);
 }
 
-/* Feature t of a point, or its weight, t = d. */
-template <class T>
+/* R reads points. Feature t of a point, or its weight, t = d. */
+template <class R>
 static GB_DEVICE void gb_move_feature (const gb_cuda_pass &p, size_t row, size_t t, int32_t from, int32_t to,
                                        int64_t *sums) {
   const size_t width = p.d + 1;
   const double w = gb_weight(p, row);
-  const int64_t q = gb_quanta(t < p.d ? (double)gb_shifted<T>(p, row, t) * (w * p.point) : w * p.weight);
+  const int64_t q = gb_quanta(t < p.d ? (double)R::shifted(p, row, t) * (w * p.point) : w * p.weight);
   gb_add_whole(sums + (size_t)to * width + t, q);
   if (from >= 0) gb_add_whole(sums + (size_t)from * width + t, -q);
 }
 
 /* Points first .. first + count - 1; LANES threads share one. from, to: their labels, in shared memory. */
-template <class T, int LANES>
+template <class R, int LANES>
 static GB_DEVICE void gb_move_points (const gb_cuda_pass &p, size_t first, int count, const int32_t *from,
                                       const int32_t *to, int64_t *sums) {
   for (int i = (int)threadIdx.x / LANES; i < count; i += (int)blockDim.x / LANES)
     for (size_t t = threadIdx.x % LANES; t <= p.d && from[i] != to[i]; t += LANES)
-      gb_move_feature<T>(p, first + (size_t)i, t, from[i], to[i], sums);
+      gb_move_feature<R>(p, first + (size_t)i, t, from[i], to[i], sums);
 }
 
 /* The point gets its label. Gives how many labels that changes. */

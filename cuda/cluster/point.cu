@@ -18,7 +18,7 @@ template <class T> static __global__ void relabel (GB_PARAMETER gb_cuda_pass p, 
   __shared__ int32_t from;
   if (threadIdx.x == 0) from = *p.label;
   __syncthreads();
-  for (size_t t = threadIdx.x; t <= p.d; t += THREADS) gb_move_feature<T>(p, 0, t, from, to, p.sums);
+  for (size_t t = threadIdx.x; t <= p.d; t += THREADS) gb_move_feature<gb_any<T>>(p, 0, t, from, to, p.sums);
   if (threadIdx.x == 0) *p.label = to;
 }
 

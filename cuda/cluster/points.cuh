@@ -57,6 +57,16 @@ template <class T> static GB_DEVICE T gb_feature (const gb_cuda_pass &p, size_t 
 template <class T> static GB_DEVICE T gb_shifted (const gb_cuda_pass &p, size_t i, size_t t) {
   return gb_feature<T>(p, i, t) - ((const T *)p.shift)[t];
 }
+/* The same where the kernel is one for its type. */
+template <class T, class S> struct gb_typed {
+  static GB_DEVICE T shifted (const gb_cuda_pass &p, size_t i, size_t t) {
+    const int64_t e = (int64_t)i * p.row + (int64_t)t * p.column;
+    return S::get((const char *)p.at + e * S::size(p.dtype), p.dtype) - ((const T *)p.shift)[t];
+  }
+};
+template <class T> struct gb_any {
+  static GB_DEVICE T shifted (const gb_cuda_pass &p, size_t i, size_t t) { return gb_shifted<T>(p, i, t); }
+};
 static GB_DEVICE double gb_weight (const gb_cuda_pass &p, size_t i) {
   return p.given == NULL ? 1 : p.given[i];
 }

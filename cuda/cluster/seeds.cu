@@ -81,9 +81,9 @@ template <class T> static __global__ void add_potentials (GB_PARAMETER gb_cuda_p
     }
     GB_UNROLL
     for (int s = 0; s < TRIED; s++) {
+      if (seed + (size_t)s >= p.k) continue;
       const int64_t sum = gb_block_sum(total[s], room);
-      if (threadIdx.x == 0 && seed + (size_t)s < p.k)
-        gb_add_whole((int64_t *)&p.tally->total[seed + (size_t)s], sum);
+      if (threadIdx.x == 0) gb_add_whole((int64_t *)&p.tally->total[seed + (size_t)s], sum);
       __syncthreads();
     }
   }
