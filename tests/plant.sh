@@ -1202,8 +1202,8 @@ cuda/cluster/assign.cu
 'CUDA cluster: features are put where others still read'
 
 cuda/cluster/spread.cu
-'s/gb_fused(v, p.scale, -whole)/(v * p.scale - whole)/'
-'CUDA cluster: the rest of a square is that of a rounded product'
+'s/by = LANES \/ 2; by > 0/by = LANES \/ 4; by > 0/'
+'CUDA cluster: half of the lanes of a square are left out'
 
 cuda/cluster/little.cu
 's/      if (q != there)/      if (there < 0)/'
