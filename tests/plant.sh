@@ -1213,6 +1213,30 @@ host/program/work.c
 's/return batch \* n \* n \* n \/ 3;/return batch * n * n * n \/ 6;/'
 'timed steps: half the operations of a Cholesky factor'
 
+cuda/cluster/assign.cu
+'s/apart == best->apart\[m\] \&\& at < best->at\[m\]/apart == best->apart[m] \&\& at > best->at[m]/'
+'CUDA cluster: of equally near centres of two threads the last is taken'
+
+cuda/cluster/moves.cuh
+'s/  if (from >= 0) gb_add_whole(sums + (size_t)from \* width + t, -q);//'
+'CUDA cluster: points stay in the sums that they leave'
+
+cuda/cluster/assign.cu
+'s/    put<T, L>(r, c, next, \&slab\[turn ^ 1\]);/    put<T, L>(r, c, next, \&slab[turn]);/'
+'CUDA cluster: features are put where others still read'
+
+cuda/cluster/spread.cu
+'s/by = LANES \/ 2; by > 0/by = LANES \/ 4; by > 0/'
+'CUDA cluster: half of the lanes of a square are left out'
+
+cuda/cluster/little.cu
+'s/      if (q != there)/      if (there < 0)/'
+'CUDA cluster: the first centres in shared memory stay there'
+
+cuda/cluster/range.cu
+'s/(p.first + row) \* (p.d + 1)/row * (p.d + 1)/'
+'CUDA cluster: a bad point is counted within its launch'
+
 cuda/dense/small.cu
 's/a\[e\] + (T)p.jitter/a[e]/'
 'CUDA dense: a small factor without its jitter'
@@ -1414,6 +1438,7 @@ suite_of () {                     # file, what is wrong
       filter='^cuda_emulation/(dense|faults|graph|kernels|memory|streams|wrong)$' ;;
     cuda/device/* | cuda/panel/*)
       targets='test_cuda_clock test_cuda_heap test_cuda_memory test_cuda_faults test_cuda_panel' filter='^cuda/(clock|heap|memory|faults|panel)$' ;;
+    cuda/cluster/*) targets=test_cuda_cluster filter='^cuda/cluster$' ;;
     cuda/emit/* | cuda/fold/kept.cuh) targets=test_cuda_generated filter='^cuda/generated$' ;;
     cuda/dense/* | cuda/move/*) targets='test_cuda_dense test_cuda_move' filter='^cuda/(dense|move)$' ;;
     cuda/*) targets='gibbous_cuda_emulated test_cuda_fold test_cuda_fold_chains' filter='^cuda_fold' ;;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cluster/cluster.h"
 #include "cuda/compile/compile.h"
 #include "cuda/dense/libraries.h"
 #include "cuda/dense/opaque.h"
@@ -188,6 +189,7 @@ static const gb_device_ops cuda_ops = {.name = "cuda",
                                        .clock = &gb_cuda_clock_ops,
                                        .settle = settle,
                                        .panel = &gb_cuda_panel_ops,
+                                       .cluster = &gb_cuda_cluster_ops,
                                        .arithmetics = gb_cuda_arithmetics,
                                        .isa = isa,
                                        .library = library,

@@ -253,7 +253,10 @@ static gb_status furnish (gb_kmeans_run *r, store *s, const gb_kmeans_piece *pie
 
 /* -- a fit */
 
-static gb_status check (const gb_kmeans_run *r, gb_error *err) {
+static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb_error *err) {
+  for (size_t i = 0; i < r->nparts; i++)
+    if (piece[i].device->ops->cluster == NULL)
+      return gb_fail(err, GB_EOPTION, "k-means: device %s has no passes over points", piece[i].device->name);
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");
@@ -277,7 +280,7 @@ gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_km
                      .compute = gb_points_compute(piece->x.dtype)};
   store s = {0};
   for (size_t i = 0; i < npieces; i++) r.n += piece[i].x.n;
-  GB_TRY(check(&r, err));
+  GB_TRY(check(&r, piece, err));
   gb_status st = furnish(&r, &s, piece, err);
   if (st == GB_OK) st = survey(&r, err);
   if (st == GB_OK) st = centre_points(&r, err);

@@ -65,7 +65,7 @@ typedef struct gb_kmeans_bytes {
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 
 /* Errors: ENAN with point and column of the first bad coordinate or weight; ESHAPE (fewer points than clusters); EOPTION (k, weights that
-** are all 0, a start that is not finite); ENOMEM, EINTR, those of the devices. */
+** are all 0, a start that is not finite, a device without passes over points); ENOMEM, EINTR, those of the devices. */
 gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
                          gb_kmeans_result *out, gb_error *err);
 

@@ -51,6 +51,18 @@ typedef struct gb_far_point {
   double apart; /* |x - c|^2 */
 } gb_far_point;
 
+static inline bool gb_is_farther (gb_far_point a, gb_far_point b) {
+  return a.apart > b.apart || (a.apart == b.apart && a.row < b.row);
+}
+
+/* A list of at most 'most' points, the farthest first, gets one more or leaves it out. */
+static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, size_t *have) {
+  if (*have == most && !gb_is_farther(p, far[most - 1])) return;
+  size_t at = *have < most ? (*have)++ : most - 1;
+  for (; at > 0 && gb_is_farther(p, far[at - 1]); at--) far[at] = far[at - 1];
+  far[at] = p;
+}
+
 /* Scratch is memory of the device, 'scratch' bytes of it; host arrays come from the caller. Errors: EINTR; those of the device. */
 typedef struct gb_cluster_ops {
   size_t (*workers)(const gb_device *dev);

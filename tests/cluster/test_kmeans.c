@@ -543,6 +543,27 @@ static void bad_input_is_named (void **state) {
   free(x);
 }
 
+static void a_device_without_passes_is_named (void **state) {
+  (void)state;
+  gb_device *dev;
+  gb_error err;
+  double x[4] = {1, 2, 3, 4}, centre[2], history[1];
+  int32_t label[4], *labels[] = {label};
+  assert_int_equal(gb_device_cpu_new(1, (size_t)1 << 30, &dev, &err), GB_OK);
+  const gb_device_ops *ops = dev->ops;
+  gb_device_ops without = *ops;
+  without.cluster = NULL;
+  dev->ops = &without;
+  const gb_kmeans_piece piece = {
+      dev, {.at = x, .dtype = GB_F64, .row = 1, .column = 1, .n = 4, .d = 1}, NULL};
+  const gb_kmeans_options o = {.k = 2, .max_iter = 1};
+  gb_kmeans_result r = {.centre = centre, .history = history, .label = labels};
+  assert_int_equal(gb_kmeans_fit(&o, 1, &piece, &r, &err), GB_EOPTION);
+  assert_string_equal(err.text, "k-means: device cpu has no passes over points");
+  dev->ops = ops;
+  gb_device_free(dev);
+}
+
 static void one_point_and_one_cluster (void **state) {
   (void)state;
   static const double x[] = {3, 4};
@@ -571,6 +592,7 @@ int main (void) {
       cmocka_unit_test(tiles_give_the_bits_of_points_that_stay),
       cmocka_unit_test(known_centres_label_and_sum_points),
       cmocka_unit_test(bad_input_is_named),
+      cmocka_unit_test(a_device_without_passes_is_named),
       cmocka_unit_test(one_point_and_one_cluster),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

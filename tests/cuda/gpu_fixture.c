@@ -45,3 +45,18 @@ void gpu_begin (void) {
   emu_begin();
   assert_int_equal(emu_pieces(), 0);
 }
+
+int gpu_open_group (gb_device **out) {
+  gb_error err;
+  gpu_begin();
+  emu_set("SCHEDULE", getenv("GPU_SCHEDULE"));
+  if (gpu_open(0, (size_t)1 << 28, out, &err) == GB_OK) return 0;
+  print_error("%s\n", err.text);
+  return 1;
+}
+
+int gpu_close_group (gb_device *dev) {
+  const size_t used = dev->ledger.used;
+  gb_device_free(dev);
+  return used == 0 ? 0 : 1;
+}

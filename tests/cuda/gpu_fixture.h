@@ -16,5 +16,8 @@ gb_status gpu_open (int ordinal, size_t limit, gb_device **out, gb_error *err);
 void gpu_close (gb_device *dev);
 /* Settings of the emulation are the usual ones, and nothing is held. */
 void gpu_begin (void);
+/* GPU 0 for a group of tests, its work in the order of GPU_SCHEDULE; and its end. Not 0: it does not open, or something is left. */
+int gpu_open_group (gb_device **out);
+int gpu_close_group (gb_device *dev);
 
 #endif

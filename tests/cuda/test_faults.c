@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "cluster/kmeans.h"
 #include "device/clock.h"
 #include "device/registry.h"
 #include "gpu_fixture.h"
@@ -149,6 +150,37 @@ static gb_status timed_work (gb_device *dev, gb_error *err) {
   return st;
 }
 
+/* -- clusters: passes over points with few and with many features, and seeds */
+
+static gb_status fit_points (gb_device *dev, size_t d, const gb_block *b, gb_error *err) {
+  enum { POINTS = 40, CLUSTERS = 3 };
+  double x[POINTS * 12], centre[CLUSTERS * 12], history[2];
+  int32_t *label = (int32_t *)(void *)((char *)b->data + MIB), came[POINTS];
+  for (size_t i = 0; i < POINTS * d; i++) x[i] = (double)(i / d % CLUSTERS * 100 + i % 7);
+  GB_TRY(gb_memory_upload(&dev->memory, b->data, x, POINTS * d * sizeof *x, err));
+  const gb_kmeans_options o = {.k = CLUSTERS, .max_iter = 2, .seed = 1};
+  const gb_kmeans_piece piece = {
+      .device = dev,
+      .x = {.at = b->data, .dtype = GB_F64, .row = (ptrdiff_t)d, .column = 1, .n = POINTS, .d = d}};
+  gb_kmeans_result r = {.centre = centre, .history = history, .label = &label};
+  GB_TRY(gb_kmeans_fit(&o, 1, &piece, &r, err));
+  GB_TRY(gb_memory_download(&dev->memory, came, label, sizeof came, err));
+  for (size_t i = 0; i < POINTS; i++) assert_int_equal(came[i], came[i % CLUSTERS]);
+  assert_true(came[0] != came[1] && came[1] != came[2] && came[2] != came[0]);
+  return GB_OK;
+}
+
+static gb_status cluster_work (gb_device *dev, gb_error *err) {
+  gb_block b = {NULL};
+  dev->home = gpu_home(); /* as the registry does */
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_TENSOR, 2 * MIB, "", "", &b, err));
+  gb_status st = fit_points(dev, 3, &b, err);
+  if (st == GB_OK) st = fit_points(dev, 12, &b, err);
+  gb_ledger_free(&dev->ledger, &b);
+  gb_ledger_release(&dev->ledger);
+  return st;
+}
+
 typedef gb_status work_fn (gb_device *dev, gb_error *err);
 
 /* Out of room is no loss, and what CUDA refuses for another reason is neither; but a failure that was met
@@ -223,6 +255,11 @@ static void test_each_dense_call (void **state) {
   fail_each_call(dense_work, 600);
 }
 
+static void test_each_cluster_call (void **state) {
+  (void)state;
+  fail_each_call(cluster_work, 600);
+}
+
 /* -- loss */
 
 static void lose_one_of_two (void) {
@@ -290,9 +327,13 @@ static void test_loss (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reasons),         cmocka_unit_test(test_other_version),
-      cmocka_unit_test(test_each_call),       cmocka_unit_test(test_each_timed_call),
-      cmocka_unit_test(test_each_dense_call), cmocka_unit_test(test_loss),
+      cmocka_unit_test(test_reasons),
+      cmocka_unit_test(test_other_version),
+      cmocka_unit_test(test_each_call),
+      cmocka_unit_test(test_each_timed_call),
+      cmocka_unit_test(test_each_dense_call),
+      cmocka_unit_test(test_each_cluster_call),
+      cmocka_unit_test(test_loss),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

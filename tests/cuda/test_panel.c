@@ -617,20 +617,12 @@ static void test_loss (void **state) {
 }
 
 static int open_gpu (void **state) {
-  gb_error err;
   (void)state;
-  gpu_begin();
-  emu_set("SCHEDULE", getenv("GPU_SCHEDULE"));
-  if (gpu_open(0, (size_t)1 << 28, &gpu, &err) == GB_OK) return 0;
-  print_error("%s\n", err.text);
-  return 1;
+  return gpu_open_group(&gpu);
 }
-
 static int close_gpu (void **state) {
   (void)state;
-  const size_t used = gpu->ledger.used;
-  gb_device_free(gpu);
-  return used == 0 ? 0 : 1;
+  return gpu_close_group(gpu);
 }
 
 int main (void) {

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 to=${1:?usage: tests/gpu/pack.sh FOLDER}
 mkdir -p "$to/build/lib" "$to/build/busted" "$to/tests"
 for f in build/gibbous build/libgibbous_cuda.so build/tests/cuda/test_cuda_fold build/tests/cuda/test_cuda_fold_chains \
-         build/tests/cuda/test_cuda_plan build/tests/cuda/test_gpu_dense build/tests/cuda/test_gpu_move build/tests/cuda/test_gpu_panel; do
+         build/tests/cuda/test_cuda_plan build/tests/cuda/test_gpu_cluster build/tests/cuda/test_gpu_dense build/tests/cuda/test_gpu_move build/tests/cuda/test_gpu_panel; do
   [ -e "$f" ] || { echo "pack.sh: $f is missing: build it first" >&2; exit 1; }
   strip -o "$to/build/$(basename "$f")" "$f"
 done

@@ -77,6 +77,7 @@ part bits_kernels 150 $exact GIBBOUS_CUDA_COMPILE=off "$tests/test_cuda_fold_cha
 for t in dense move panel; do
   if [ -x "$tests/test_gpu_$t" ]; then part "$t" 100 "$tests/test_gpu_$t"; else skip "$t" "test_gpu_$t was not built"; fi
 done
+[ $short = yes ] || [ ! -x "$tests/test_gpu_cluster" ] || part cluster 200 "$tests/test_gpu_cluster"
 [ $short = yes ] || part plans 100 env $device GIBBOUS_RATES=fixed GIBBOUS_CUDA_COMPILE=off "$tests/test_cuda_plan"
 # 3. Specs on the GPU, and the README's model.
 if [ -e "$busted" ]; then

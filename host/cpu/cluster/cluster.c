@@ -271,17 +271,6 @@ static gb_status read_point (gb_device *dev, const gb_points *x, const double *s
   return GB_OK;
 }
 
-static bool is_farther (gb_far_point a, gb_far_point b) {
-  return a.apart > b.apart || (a.apart == b.apart && a.row < b.row);
-}
-
-static void keep_far (gb_far_point p, size_t most, gb_far_point *far, size_t *have) {
-  if (*have == most && !is_farther(p, far[most - 1])) return;
-  size_t at = *have < most ? (*have)++ : most - 1;
-  for (; at > 0 && is_farther(p, far[at - 1]); at--) far[at] = far[at - 1];
-  far[at] = p;
-}
-
 static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,
                            size_t first, size_t most, gb_far_point *far, size_t *have, void *scratch,
                            gb_error *err) {
@@ -293,7 +282,7 @@ static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres 
     for (size_t n = 0; n < rows.n; n++) {
       const double *centre = c->centre + (size_t)label[i + n] * p.d;
       const double apart = p.isa->square_apart(p.d, gb_point_of(&r, &rows, n), p.shift, centre);
-      if (weight_of(x, i + n) > 0) keep_far((gb_far_point){first + i + n, apart}, most, far, have);
+      if (weight_of(x, i + n) > 0) gb_keep_far((gb_far_point){first + i + n, apart}, most, far, have);
     }
   }
   return GB_OK;

@@ -1,0 +1,78 @@
+/* kernels.h - passes over points as kernels see them. A launch has some of a pass's points; each call returns what the launch
+** returned. */
+#ifndef GB_CUDA_CLUSTER_KERNELS_H
+#define GB_CUDA_CLUSTER_KERNELS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  GB_CUDA_SEEDS = 64,    /* GB_CLUSTER_SEEDS */
+  GB_CUDA_BLOCK = 960,   /* GB_CLUSTER_BLOCK */
+  GB_CUDA_LITTLE = 8,    /* features of points that a thread holds */
+  GB_CUDA_QUARTET = 4,   /* centres that lie side by side where points are so small */
+  GB_CUDA_PHALANX = 128, /* where they are not */
+};
+
+/* What a pass counts, in its scratch. Bits of weights, not negative, have the order of the weights. */
+typedef struct gb_cuda_tally {
+  unsigned long long moved, weight;
+  unsigned long long bad; /* row (d + 1) + column of the first bad point; all ones: there is none */
+  long long high, low;
+  long long total[GB_CUDA_SEEDS];
+} gb_cuda_tally;
+
+typedef struct gb_cuda_pass {
+  const void *at;      /* element (i, t) is number i * row + t * column from here */
+  const double *given; /* weights; NULL: 1 each */
+  int64_t row, column;
+  int dtype;
+  bool f64;           /* T is double */
+  size_t first, n, d; /* first: number of the launch's first point in the pass */
+  size_t k;
+  const void *shift;   /* (d) of T */
+  const void *centres; /* of T: (k, d), or as gb_cuda_assign reads them */
+  gb_cuda_tally *tally;
+  double point, weight, scale; /* quanta of a point and its weight; of potentials and spreads */
+  int32_t *label;
+  int64_t *sums; /* (k, d + 1) */
+  void *near;    /* (n) of T */
+  bool fresh;    /* 'near' is infinite before */
+  int64_t *block;
+  double *apart;            /* (n), -1 where a point has no weight */
+  unsigned long long *ends; /* (2, d): the least and the greatest of each column, as keys (range.cu) */
+} gb_cuda_pass;
+
+/* Centres of 'gb_cuda_assign': 'width' of them lie side by side, the rest in multiples of 4; first their squared lengths,
+** then -2 times each feature. Those beyond k are infinitely far, features beyond d are 0. */
+typedef struct gb_cuda_ranks {
+  size_t count, width, height; /* of centres; features and one more */
+} gb_cuda_ranks;
+
+static inline gb_cuda_ranks gb_cuda_ranks_of (size_t k, size_t d) {
+  const size_t width = d <= GB_CUDA_LITTLE ? GB_CUDA_QUARTET : GB_CUDA_PHALANX;
+  gb_cuda_ranks r = {(k + 3) / 4 * 4, width, d + 1};
+  if (d == 5 || d == 7) r.height++; /* kernels have 1, 2, 3, 4, 6 and 8 features, or more */
+  return r;
+}
+
+/* 'groups': thread blocks that the GPU has room for, about. */
+cudaError_t gb_cuda_assign_many (const gb_cuda_pass *p, unsigned groups,
+                                 cudaStream_t s); /* assign.cu: d > LITTLE */
+cudaError_t gb_cuda_assign_little (const gb_cuda_pass *p, unsigned groups, cudaStream_t s); /* little.cu */
+cudaError_t gb_cuda_relabel (const gb_cuda_pass *p, int32_t to,
+                             cudaStream_t s); /* the launch's point; point.cu */
+/* point.cu: features first .. first + count - 1 of the launch's point, as they are. */
+cudaError_t gb_cuda_features (const gb_cuda_pass *p, size_t first, size_t count, double *out, cudaStream_t s);
+cudaError_t gb_cuda_clear_ends (const gb_cuda_pass *p, cudaStream_t s); /* range.cu */
+cudaError_t gb_cuda_find_ends (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
+double gb_cuda_end_of (unsigned long long key);
+cudaError_t gb_cuda_add_spread (const gb_cuda_pass *p, unsigned groups, cudaStream_t s); /* spread.cu */
+cudaError_t gb_cuda_find_apart (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
+cudaError_t gb_cuda_come_closer (const gb_cuda_pass *p, cudaStream_t s); /* seeds.cu */
+cudaError_t gb_cuda_add_potentials (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
+cudaError_t gb_cuda_list_potentials (const gb_cuda_pass *p, cudaStream_t s); /* each, to 'block' */
+
+#endif

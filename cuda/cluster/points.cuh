@@ -1,0 +1,89 @@
+/* points.cuh - coordinates and weights of points in a kernel, and sums over a thread block. */
+#ifndef GB_CUDA_CLUSTER_POINTS_CUH
+#define GB_CUDA_CLUSTER_POINTS_CUH
+
+#include "cuda/element.cuh"
+
+extern "C" {
+#include "cuda/cluster/kernels.h"
+}
+
+#ifdef __CUDACC__
+#define GB_UNROLL _Pragma("unroll")
+#define GB_ROLLED _Pragma("unroll 1")
+#else
+#define GB_UNROLL
+#define GB_ROLLED
+#endif
+
+static GB_DEVICE float gb_fused (float a, float b, float c) { return __fmaf_rn(a, b, c); }
+static GB_DEVICE double gb_fused (double a, double b, double c) { return __fma_rn(a, b, c); }
+static GB_DEVICE float gb_lesser (float a, float b) { return fminf(a, b); }
+static GB_DEVICE double gb_lesser (double a, double b) { return fmin(a, b); }
+
+/* How elements become numbers of T: those of T itself, and all others that do. */
+template <class T> struct gb_plain {
+  enum { LEAST_BLOCKS = sizeof(T) == 4 ? 2 : 1 }; /* of threads, for which a multiprocessor has registers */
+  static GB_DEVICE int size (int) { return (int)sizeof(T); }
+  static GB_DEVICE T get (const void *at, int) { return *(const T *)at; }
+};
+template <class T> struct gb_other;
+template <> struct gb_other<double> {
+  enum { LEAST_BLOCKS = 1 };
+  static GB_DEVICE int size (int) { return (int)sizeof(int64_t); }
+  static GB_DEVICE double get (const void *at, int) { return (double)*(const int64_t *)at; }
+};
+template <> struct gb_other<float> {
+  enum { LEAST_BLOCKS = 1 };
+  static GB_DEVICE int size (int dtype) { return dtype == GB_F16 || dtype == GB_BF16 ? 2 : 1; }
+  static GB_DEVICE float get (const void *at, int dtype) {
+    if (dtype == GB_F16) return half_f16_to_f32(*(const uint16_t *)at);
+    if (dtype == GB_BF16) return half_bf16_to_f32(*(const uint16_t *)at);
+    return (float)*(const uint8_t *)at;
+  }
+};
+
+static inline bool gb_is_plain (const gb_cuda_pass *p) { return p->dtype == (p->f64 ? GB_F64 : GB_F32); }
+
+/* Thread blocks for points of which each has some at a time. */
+static inline unsigned gb_cuda_blocks (const gb_cuda_pass *p, size_t some, unsigned groups) {
+  const size_t blocks = (p->n + some - 1) / some;
+  return blocks < groups ? (unsigned)blocks : groups;
+}
+
+template <class T> static GB_DEVICE T gb_feature (const gb_cuda_pass &p, size_t i, size_t t) {
+  return gb_load<T>(p.at, p.dtype, (int64_t)i * p.row + (int64_t)t * p.column);
+}
+template <class T> static GB_DEVICE T gb_shifted (const gb_cuda_pass &p, size_t i, size_t t) {
+  return gb_feature<T>(p, i, t) - ((const T *)p.shift)[t];
+}
+/* The same where the kernel is one for its type. */
+template <class T, class S> struct gb_typed {
+  static GB_DEVICE T shifted (const gb_cuda_pass &p, size_t i, size_t t) {
+    const int64_t e = (int64_t)i * p.row + (int64_t)t * p.column;
+    return S::get((const char *)p.at + e * S::size(p.dtype), p.dtype) - ((const T *)p.shift)[t];
+  }
+};
+template <class T> struct gb_any {
+  static GB_DEVICE T shifted (const gb_cuda_pass &p, size_t i, size_t t) { return gb_shifted<T>(p, i, t); }
+};
+static GB_DEVICE double gb_weight (const gb_cuda_pass &p, size_t i) {
+  return p.given == NULL ? 1 : p.given[i];
+}
+static GB_DEVICE int64_t gb_quanta (double v) { return (int64_t)llrint(v); }
+
+/* Whole numbers: in any order. */
+static GB_DEVICE void gb_add_whole (int64_t *to, int64_t v) {
+  atomicAdd((unsigned long long *)to, (unsigned long long)v);
+}
+
+/* The sum of all threads of a block of whole warps, in thread 0. room: of a number a warp; it may be used again behind a barrier. */
+static GB_DEVICE int64_t gb_block_sum (int64_t v, int64_t *room) {
+  for (int by = 16; by > 0; by /= 2) v += __shfl_down_sync(~0u, v, (unsigned)by);
+  if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = v;
+  __syncthreads();
+  for (unsigned w = 1; threadIdx.x == 0 && w < blockDim.x / 32; w++) v += room[w];
+  return v;
+}
+
+#endif
