@@ -5,7 +5,7 @@ local tasks <const> = require "gibbous.kernels.tasks"
 --- The variances (n) of observations at x (n, d), of tasks x[i][d].
 local function variance(self, x)
   local d <const>, v <const> = x.shape[2], self.noise.value
-  local each <const> = v.dtype == x.dtype and v or v:to{dtype = x.dtype}
+  local each <const> = columns.like(v, x)
   return each:index(1, tasks.positions(columns.take(x, {d}), v.numel, "the noise of each task"))
 end
 

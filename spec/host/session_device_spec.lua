@@ -81,6 +81,71 @@ describe("gb.config{device}", function()
     assert.equal("true", out[4])
   end)
 
+  it("refuses all that an older model computes by one text, and takes new data", function()
+    local out <const> = lines(run [[
+      local Y, mask = gb.stack({y, 2 * y}, 2):eval(), {missing = "mask", steps = 1}
+      local gaps = gb.where(Y:gt(1.8), 0 / 0, Y):eval()
+      local rbf = gb.kernels.rbf
+      local models = {
+        {gb.gp.exact{kernel = rbf{}, noise = 0.1}, y}, {gb.gp.exact{kernel = rbf{}, noise = 0.1, solver = "cg"}, y},
+        {gb.gp.multitask{kernel = rbf{}, tasks = 2}, Y}, {gb.gp.multitask{kernel = rbf{}, tasks = 2}, gaps},
+      }
+      for _, r in ipairs(models) do
+        r[1]:fit(x, r[2], mask)
+        r.p, r.draw, r.later = r[1]:predict(t), r[1]:draw(1), r[1]:copy():predict(t)
+        r.lazy = r.later.mean
+        assert(r.p.mean:eval().device == "cpu")
+      end
+      local f = models[1][1]:condition(t, gb.randn(3, 7))
+      gb.config{device = "far"}
+      local near, far = {t, Y:slice(1, 1, 7)}, {t:to "far", Y:slice(1, 1, 7):to "far"}
+      local function refused(what, f, ...)
+        local ok, err = pcall(f, ...)
+        local text = what .. ": the model's data lie on cpu, and models work on far: gb.config{device = 'cpu'} goes back, or "
+          .. "m:fit(x, y) with data that lie on far"
+        if ok or err.code ~= "device" or not tostring(err):find(text, 1, true) then print(what, ok, err) end
+      end
+      for _, r in ipairs(models) do
+        local m, p = r[1], r.p
+        refused("fit", m.fit, m, {steps = 1})
+        refused("fit", m.fit, m:copy(), {steps = 1})
+        refused("plan", m.plan, m)
+        refused("leave_one_out", m.leave_one_out, m)
+        refused("log_marginal_likelihood", m.log_marginal_likelihood, m)
+        refused("draw", m.draw, m, 1)
+        for _, d in ipairs{near, far} do
+          local v = r[2].ndim == 1 and d[2]:select(2, 1) or d[2]
+          refused("predict", m.predict, m, d[1])
+          refused("score", m.score, m, d[1], v)
+          refused("condition", m.condition, m, d[1], v)
+          refused("draw", r.draw, d[1])
+        end
+        refused("sample", p.sample, p, 1)
+        refused("interval", p.interval, p, 0.9)
+        for _, key in ipairs{"f_var", "y_var", "f_cov"} do refused(key, function() return p[key] end) end
+        refused("f_var", function() return r.later.f_var end)
+        refused("mean", function() return r.lazy:eval() end)
+        assert(p.mean.device == "cpu" and p.mean:isfinite():all())
+        local other = m:copy()
+        other:plan(x:to "far", r[2]:to "far", {missing = "mask"})
+        other:fit(x:to "far", r[2]:to "far", mask)
+        local q = other:predict(far[1])
+        print(q.y_var.device, q:interval(0.9).device, other:draw(1)(far[1]).device, other:leave_one_out().n)
+      end
+      refused("predict", f.predict, f, far[1])
+      gb.config{device = "cpu"}
+      for _, r in ipairs(models) do
+        local lo = r.p:interval(0.9)
+        print(lo:isfinite():all(), r.draw(t).device, r.lazy:isfinite():all(), r[1]:leave_one_out().converged)
+      end]])
+    local want <const> = {}
+    for i = 1, 4 do
+      want[i] = ("far\tfar\tfar\t%s"):format(({"40", "40", "80", out[4] and out[4]:match "%d+$" or "?"})[i])
+      want[4 + i] = "true\tcpu\ttrue\ttrue"
+    end
+    assert.same(want, out)
+  end)
+
   it("refuses plans and preconditioners from before, and not those from after it", function()
     local out <const> = lines(run [[
       local function product() return gb.kernels.rbf{}(x):matmul(y) end

@@ -184,6 +184,11 @@ describe("spectral_mixture", function()
     assert.is_true(one.means:equal(two.means.value))
     assert.same({3, 2}, {table.unpack(one.means.shape)})
     assert.is_true(k:init(t:to{dtype = "f32"}, y:to{dtype = "f32"}, {seed = 3}).means:gt(0):all())
+    local before <const> = gb.config{dtype = "f32"}
+    local ok <const>, narrow <const> = pcall(k.init, k, t, y, {seed = 3})       -- in a session of f32
+    gb.config(before)
+    assert.is_true(ok, tostring(narrow))
+    near(one.means, narrow.means, 1e-5)
     assert.equal(1, k.means.ndim)
     assert.same({3, 1}, {table.unpack(K.spectral_mixture{components = 3, active_dims = {2}}:init(t, y).means.shape)})
   end)

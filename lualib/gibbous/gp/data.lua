@@ -94,17 +94,17 @@ function M.check(x, y, what, missing)
   return kept_x, kept_y, rows
 end
 
--- A model that was given its data before gb.config chose another device.
-local function check_data_home(f, what)
+--- Raises where gb.config has chosen another device since a model took data on this one. 'what' begins the message.
+function M.check_session(what, device)
   local home <const> = core.config().device
-  if not f.x or f.x.device == home then return end
+  if device == home then return end
   core.raise("device", ("%s: the model's data lie on %s, and models work on %s: gb.config{device = '%s'} goes back, or "
-    .. "m:fit(x, y) with data that lie there"):format(what, f.x.device, home, f.x.device))
+    .. "m:fit(x, y) with data that lie on %s"):format(what, device, home, device, home))
 end
 
 --- Inputs of another number of columns than the model's raise, and those on another device.
 function M.check_width(f, x, what)
-  check_data_home(f, what)
+  if f.x then M.check_session(what, f.x.device) end
   M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
     core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],

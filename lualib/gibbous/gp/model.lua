@@ -5,6 +5,7 @@
 -- computes holds kernel, mean and likelihood itself. A model that only presents another one, as several outputs present their
 -- long form, holds that one as 'inner'; model.core gives the model that computes.
 local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
@@ -93,6 +94,19 @@ local function check_present(f, key)
     .. "gb.load(path, {x = x, y = y}), or fit it to others"):format(key, absent.n, absent.d, absent.dtype))
 end
 
+-- Those that read no data, or may get other ones, which they check themselves.
+local without_session <const> = {copy = true, fit = true, get = true, plan = true, save = true, set = true}
+
+--- The method f, which a model refuses whose data lie on another device than the session's.
+local function at_home(name, f)
+  if without_session[name] then return f end
+  return function(self, ...)
+    local x <const> = M.fields(self).x
+    if x then data.check_session(name, x.device) end
+    return f(self, ...)
+  end
+end
+
 local function index_of(class, methods, public, inherited)
   return function(self, key)
     local f <const> = M.fields(self)
@@ -111,7 +125,7 @@ local function merge(methods, tables)
   for _, part in ipairs(tables) do
     for name, f in pairs(part) do
       if rawget(methods, name) then core.raise("internal", ("two parts of a class define the method '%s'"):format(name)) end
-      methods[name] = f
+      methods[name] = at_home(name, f)
     end
   end
 end

@@ -47,6 +47,7 @@ function single.weights(_, v) return v end
 function M.take(self, x, y, what, missing)
   local form <const>, f <const> = model.class(self).observations, model.fields(self)
   if x == nil then
+    data.check_session(what, f.x.device)
     if form.count(f.y) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing)) end
     if f.inner then form.fill(self, f.x, f.y, what) end           -- what was prepared for the data is dropped
     return f.y.numel - form.count(f.y)

@@ -66,7 +66,7 @@ local function spectrum_of(t, r, column)
     core.raise("option", ("init: column %d is constant: it has no spectrum"):format(column))
   end
   local step <const>, count <const> = M.grid(hi - lo, #t)
-  local f <const> = core.range(1, count) * step
+  local f <const> = core.range(1, count, 1, {dtype = t.dtype}) * step
   local power <const> = M.periodogram(t - lo, r, f):totable()
   for i, p in ipairs(power) do power[i] = math.max(p, 0) end
   return M.quantiles(M.significant(power), step), step / 4

@@ -2,6 +2,7 @@
 --
 -- A solver is {o = its options, run = function(self, system, b, x0) -> x, info fields, text = function(self) -> string}.
 local core <const> = require "gibbous.core"
+local home <const> = require "gibbous.solvers.home"
 local lanczos <const> = require "gibbous.solvers.lanczos"
 local lazy <const> = require "gibbous.solvers.lazy"
 local object <const> = require "gibbous.object"
@@ -29,6 +30,7 @@ function Solver:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  home.check("solve", at, bt, core.as_tensor(o.x0 or nil))
   return M.told(self:prepare(at):solve(bt, o.x0 or nil))
 end
 

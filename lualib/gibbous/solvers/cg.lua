@@ -1,6 +1,7 @@
 --- Preconditioned conjugate gradients: A is any lazy symmetric positive definite matrix and is never stored, only multiplied.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
+local home <const> = require "gibbous.solvers.home"
 local lazy <const> = require "gibbous.solvers.lazy"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.object"
@@ -89,6 +90,7 @@ function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  home.check("solve", at, bt, core.as_tensor(o.x0 or nil))
   local k <const>, noise <const> = lazy.split(self.o, at)
   local x <const> = core.solver(at, bt, lazy.settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
   return x, new_info(x)
@@ -98,6 +100,7 @@ end
 -- numbers, the record, and the constants behind their gradient.
 local function marginal(self, c, r, k, noise)
   local o <const> = self.o
+  home.check("the likelihood", c, r)
   k, noise = lazy.split(self.o, c, k, noise)
   local head <const>, all <const> = core.marginal(c, r, lazy.settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
     probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))

@@ -4,6 +4,7 @@
 -- of jitter, 10 jitter, ... up to max_jitter that succeeds, relative to A's mean diagonal; the record says how much.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
+local home <const> = require "gibbous.solvers.home"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local raised <const> = require "gibbous.raised"
@@ -139,6 +140,7 @@ function Cholesky:solve(a, b, opts)
   options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
   if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  home.check_one("solve", at, bt)
   return base.told(self:prepare(at):solve(bt))
 end
 

@@ -2,6 +2,7 @@
 -- (2010), Matrices, Moments and Quadrature with Applications; Ubaru, Chen & Saad (2017), Fast estimation of tr(f(A)) via
 -- stochastic Lanczos quadrature.
 local core <const> = require "gibbous.core"
+local home <const> = require "gibbous.solvers.home"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local precond <const> = require "gibbous.precond"
@@ -36,6 +37,7 @@ end
 function Lanczos:run(a, q)
   local at <const>, qt <const> = core.as_tensor(a), core.as_tensor(q)
   if at == nil or qt == nil then core.raise("option", "run: a matrix and a first vector are needed") end
+  home.check("run", at, qt)
   return core.lanczos(at, qt, self.o.steps)
 end
 
@@ -49,6 +51,7 @@ function Lanczos:logdet(a, opts)
   local o <const>, given <const> = self.o, options.parse(opts, {k = "tensor", noise = is_noise}, "logdet")
   local at <const> = core.as_tensor(a)
   if at == nil then core.raise("option", "logdet: a matrix is needed") end
+  home.check("logdet", at)
   local n <const> = #at
   if n == 0 then
     return 0.0, setmetatable({value = 0.0, standard_error = 0.0, interval = {0.0, 0.0}, truncation = 0.0, probes = o.probes,

@@ -3,6 +3,7 @@
 -- A solver is {o = its options, run = function(self, system, b, x0) -> x, info fields, text = function(self) -> string}
 -- (solvers/base.lua).
 local core <const> = require "gibbous.core"
+local home <const> = require "gibbous.solvers.home"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.object"
 local raised <const> = require "gibbous.raised"
@@ -14,6 +15,7 @@ System.__index = System
 
 --- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
 function System:solve(b, x0)
+  home.check("solve", nil, b, x0)
   local x <const>, info <const> = self.solver:run(self, b, x0)
   return x, new_info(info)
 end
@@ -56,6 +58,7 @@ end
 
 --- The matrix A = k + noise I prepared for a solver; k and noise, a number or one for each point (n), where they are known.
 function M.prepare(solver, a, k, noise)
+  home.check("prepare", a)
   local precond <const> = solver.o.precond
   return setmetatable({solver = solver, a = a:detach(), precond = precond and precond:build(a, k, noise) or nil,
     k = k and k:detach(), noise = noise, live = {a = a, k = k}}, System)

@@ -17,12 +17,14 @@ end
 
 --- A solver of three probes; o: fields of its options, 'planned', 'iterations' of a solve. asked: what solves were asked for.
 local function solver_of(o, asked)
-  local s <const> = {planned = o.planned, o = {probes = not o.planned and 3 or nil, tol = 1e-6, train_tol = o.train_tol or 1e-2,
-    max_iter = o.max_iter or 1000, precond = o.precond}}
+  local s <const> = {planned = o.planned, building = o.building}
+  s.o = {probes = not o.planned and 3 or nil, tol = 1e-6, train_tol = o.train_tol or 1e-2,
+    max_iter = o.max_iter or 1000, precond = o.precond}
   function s.probe_count(_, count) return count == n and 4 or 0 end
   function s.prepare(self, c, k, noise)
     return {solve = function(_, columns)
       asked[#asked + 1] = {o = self.o, c = c, k = k, noise = noise, columns = columns}
+      if o.trial then o.trial() end
       return columns, {iterations = o.iterations}
     end}
   end
@@ -45,7 +47,10 @@ local function with_plans(plans, f)
   return table.unpack(got, 1, got.n)
 end
 
-local function step(s) return {{of = s == "direct" and "direct" or "stepping"}} end
+local function step(s)
+  if s ~= "direct" and s.building then s.building() end
+  return {{of = s == "direct" and "direct" or "stepping"}}
+end
 
 --- What is chosen where a direct step has this plan and a product of the solver's columns that one: the name, the record, the
 -- trial.
@@ -161,15 +166,36 @@ describe("a choice by predicted times", function()
     is({"direct", SLOWER, 0.09, 5}, within(need - 1))
     local refused <const> = {0, 0, 3000, refused = true}
     local r <const> = is({"stepping", "direct does not fit the budget", 0.1, nil, true}, within(need, refused))
-    assert.same({minimum = 3000, refused = true}, r.direct)
+    assert.same({minimum = 3000, refused = true, reason = "too large"}, r.direct)
     local err = raises("refused", "fit: needs 1.97 KiB, the budget is 1.97 KiB", decided, within(need - 1, refused))
     assert.same({need, need - 1, need}, {err.need, err.have, err.minimum})
     err = raises("refused", "fit: needs 1e+03 B, the budget is 1.97 KiB", decided, within(need - 1, {0, 0, 1000, refused = true}))
     assert.same({1000, need - 1, 1000}, {err.need, err.have, err.minimum})
     assert.same({false, "failed"}, {pcall(decided, within(need, {failed = true}))})
-    local unknown <const> = is({"stepping", "direct does not fit the budget", nil, nil, nil}, {direct = refused,
-      product = {0, 0, 70, refused = true}, budget = 10})
-    assert.same({minimum = 70, refused = true}, unknown.iterative)
+    local neither <const> = {direct = refused, product = {0, 0, 70, refused = true}, budget = 10}
+    assert.equal(70, raises("refused", "fit: needs 70 B, the budget is 10 B", decided, neither).minimum)
+  end)
+
+  it("is direct where the solver is refused: its step, while that is built, its trial, or the plan of its product", function()
+    local function direct_for(reason, more)
+      local o <const> = {direct = {2, 500, 400}, product = {0.01, 100, 50}, iterations = 5}
+      for key, v in pairs(more) do o[key] = v end
+      local name <const>, r <const> = decided(o)
+      assert.same({"direct", "exact, and it fits", {minimum = 900, refused = true, reason = reason}},
+        {name, r.reason, r.iterative})
+      assert.matches("iterative needs 900 B", tostring(r), 1, true)
+    end
+    local function refuse(code) return function() core.raise(code, "no room", {minimum = 900}) end end
+    direct_for("too large", {product = {0, 0, 900, refused = true}})
+    direct_for("too large", {planned = true, step = {0, 0, 900, refused = true}})
+    direct_for("no room", {planned = true, building = refuse "refused"})
+    direct_for("no room", {trial = refuse "oom"})
+    assert.equal("exact, and it fits", select(2, decided{direct = {2, 500, 400}, product = {0.01, 100, 50},
+      trial = function() core.raise("oom", "no room") end}).reason)
+    local err <const> = raises("refused", "fit: needs 900 B, the budget is 800 B", decided, {planned = true, budget = 800,
+      direct = {0, 0, 3000, refused = true}, product = {0.01, 100, 50}, building = refuse "refused"})
+    assert.equal(900, err.minimum)
+    raises("option", "no room", decided, {direct = {2, 500, 400}, product = {0.01, 100, 50}, trial = refuse "option"})
   end)
 
   it("has the bytes of a step that is planned whole", function()
@@ -178,7 +204,7 @@ describe("a choice by predicted times", function()
         {planned = true, direct = {2, 500, 400}, product = {0.01, 100, 50}, step = plan,
         iterations = 5, budget = 2 ^ 20}).iterative.bytes
     end
-    assert.same({777, 888}, {bytes{1, 777, 700}, bytes{1, 0, 888, refused = true}})
+    assert.equal(777, bytes{1, 777, 700})
   end)
 end)
 
@@ -226,7 +252,8 @@ describe("a preconditioner whose rank is open", function()
     check(2020)
     local err <const> = raises("refused", "plan: needs 1.97 KiB, the budget is 1.97 KiB", check, 2019)
     assert.same({2020, 2019, 2020}, {err.need, err.have, err.minimum})
-    with_plans(function() return {0, 0, 5, refused = true} end, function() choice.check_budget(model(), s, step, 1, "plan") end)
+    raises("refused", "plan: needs 5 B, the budget is 1 B", with_plans, function() return {0, 0, 5, refused = true} end,
+      function() choice.check_budget(model(), s, step, 1, "plan") end)
   end)
 end)
 

@@ -1,6 +1,7 @@
 --- What a fit does and reports; the choice of a solver; plans of a step.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
+local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
@@ -321,6 +322,23 @@ describe('solver = "auto"', function()
     m:fit(many, many:sum(2), {steps = 1, budget = err.minimum})
     local cg <const> = model{solver = gb.solvers.cg{}}
     raises("refused", "fit: needs", cg.fit, cg, many, many:sum(2), {steps = 1, budget = "100 KiB"})
+  end)
+
+  it("is direct where memory holds a direct step and no iterative one", function()
+    local script <const> = [[
+      local gb = require "gibbous"
+      local x = gb.rand(400, 2, {seed = 1}):eval()
+      local y = (5 * x):sin():sum(2):eval()
+      gb.memory.limit "3 MiB"
+      local m = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.5}, noise = 0.1}
+      print(m:plan(x, y).peak < 3 << 20, m:fit(x, y, {steps = 1}).why)
+      gb.memory.limit "1.5 MiB"
+      local ok, err = pcall(m.fit, m, x, y, {steps = 1})
+      print(ok, err.code, err.minimum < 3 << 20)]]
+    local out <const>, errors <const> = process.run({"-e", script}, {env = "GIBBOUS_DEVICE=cpu GIBBOUS_RATES=fixed"})
+    assert.equal("", errors)
+    assert.matches("^true\tauto: direct, exact, and it fits %(direct .* a step; iterative needs", out)
+    assert.matches("\nfalse\trefused\ttrue\n$", out)
   end)
 
   it("is decided once per fit, and the same each time", function()

@@ -84,11 +84,25 @@ describe("on another device", function()
 
   it("solvers name the tensor that lies elsewhere", function()
     local a <const>, k <const> = gb.kernels.rbf{}(far, far) + gb.eye(n), gb.kernels.rbf{}(x, x) + gb.eye(n)
-    local text <const> = ("this runs on %s, and 30 ("):format(home)
-    raises(text, function() return gb.solvers.cg{}:solve(k, there) end)
-    raises((") lies on %s: move it first, x:to '%s'"):format(other, home), function() return gb.solvers.cg{}:solve(a, there) end)
-    raises("solve: this runs on " .. home, function() return gb.solvers.minres{}:solve(a, there) end)
-    raises("solve: this runs on " .. home, function() return gb.solvers.lanczos{}:logdet(a) end)
+    local mend <const> = (", and iterative solvers work on %s: x:to '%s' moves a tensor, or what a matrix is made of; "
+      .. "gb.config{device = '%s'} works there"):format(home, home, other)
+    local function both(A, b) return ("the matrix lies on %s, the right-hand side on %s"):format(A, b) end
+    local ones <const> = gb.ones(n, {device = other})              -- a number, which other ops take along
+    for _, name in ipairs{"cg", "minres", "sdd", "alternating_projections"} do
+      local s <const> = gb.solvers[name]{}
+      for _, b in ipairs{there, ones} do
+        raises("solve: " .. both(home, other) .. mend, s.solve, s, k, b)
+        raises("solve: " .. both(other, other) .. mend, s.solve, s, a, b)
+      end
+      raises("solve: " .. both(other, home) .. mend, s.solve, s, a, y)
+      raises("solve: " .. both(home, home) .. ", x0 on " .. other .. mend, s.solve, s, k, y, {x0 = there})
+      raises("prepare: the matrix lies on " .. other .. mend, s.prepare, s, a)
+      local prepared <const> = s:prepare(k)
+      raises("solve: the right-hand side lies on " .. other .. mend, prepared.solve, prepared, there)
+    end
+    raises("logdet: the matrix lies on " .. other .. mend, function() return gb.solvers.lanczos{}:logdet(a) end)
+    raises(("solve: %s: x:to '%s' moves a tensor"):format(both(other, home), other),
+      function() return gb.solvers.cholesky{}:solve(a, y) end)
     local twice <const> = gb.func{name = "twice", shape = "same", forward = function(v) return v * 2 end}
     raises("twice: this runs on " .. home, twice, far)
     assert.is_true(gb.linalg.solve(a, there):to(home):equal(gb.linalg.solve(k, y)))

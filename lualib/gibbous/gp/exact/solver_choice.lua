@@ -39,17 +39,23 @@ local function bytes_text(b)
   return ("%.3g %s"):format(b, units[unit])
 end
 
---- {seconds, bytes, minimum} of evaluating tensors; seconds nil where they are not known, bytes nil where the budget does not
--- hold them.
-local function cost_of(tensors, budget)
-  local ok <const>, plan <const> = pcall(core.plan, tensors, {budget = budget})
-  if ok then
+--- What f(...) gives; where memory does not hold it, {minimum, refused = true, reason}. The minimum is nil where it is not known.
+local function unless_refused(f, ...)
+  local ok <const>, out <const> = pcall(f, ...)
+  if ok then return out end
+  if not raised.is(out, "refused", "oom") then error(out, 0) end
+  return {minimum = rawget(out, "minimum"), refused = true, reason = rawget(out, "message")}
+end
+
+--- {seconds, bytes, minimum} of evaluating what make() builds; seconds nil where they are not known. What the budget does not
+-- hold, or what is refused while it is built, as unless_refused has it.
+local function cost_of(make, budget)
+  return unless_refused(function()
+    local plan <const> = core.plan(make(), {budget = budget})
     local out <const> = {seconds = plan.seconds, bytes = plan.peak, minimum = plan.minimum}
     plan:close()
     return out
-  end
-  if not raised.is(plan, "refused") then error(plan, 0) end
-  return {minimum = plan.minimum, refused = true}
+  end)
 end
 
 --- Right-hand sides of a solver's objective: the residual and the probes.
@@ -70,14 +76,15 @@ function M.working_bytes(n, columns, solver) return 8 * n * (VECTORS * columns +
 function M.solver_bytes(n, solver) return M.working_bytes(n, M.columns(solver, n), solver) end
 
 --- {seconds, bytes} of the product with a solver's columns; bytes with all that the solver holds: those of its step within the
--- budget where that is planned (step(solver) gives its tensors), else an estimate.
+-- budget where that is planned (step(solver) gives its tensors), else an estimate. Refused: as unless_refused has it.
 local function product(f, solver, step, budget)
   local n <const> = #f.x
   local columns <const> = core.empty(n, M.columns(solver, n), {dtype = f.x.dtype})
-  local out <const> = cost_of({f.kernel(f.x):matmul(columns)})
+  local out <const> = cost_of(function() return {f.kernel(f.x):matmul(columns)} end)
   if solver.planned then
-    local whole <const> = cost_of(step(solver), budget)
-    out.bytes = whole.bytes or whole.minimum
+    local whole <const> = cost_of(function() return step(solver) end, budget)
+    if whole.refused then return whole end
+    out.bytes = whole.bytes
   elseif out.bytes then
     out.bytes = out.bytes + M.solver_bytes(n, solver)
   end
@@ -101,7 +108,8 @@ end
 
 --- Raises refused where a step by this solver does not fit the budget.
 function M.check_budget(self, solver, step, budget, what)
-  local need <const> = product(model.fields(self), solver, step, budget).bytes
+  local cost <const> = product(model.fields(self), solver, step, budget)
+  local need <const> = cost.bytes or cost.minimum
   if need and need > budget then refuse(what, need, budget) end
 end
 
@@ -123,7 +131,7 @@ local function precond_seconds(f, solver)
   if rank == 0 then return 0 end
   local factor <const> = core.empty(#f.x, rank, {dtype = f.x.dtype})
   local columns <const> = core.empty(#f.x, M.columns(solver, #f.x), {dtype = f.x.dtype})
-  local cost <const> = cost_of({factor:t():matmul(columns)})
+  local cost <const> = cost_of(function() return {factor:t():matmul(columns)} end)
   return 2 * (cost.seconds or 0)
 end
 
@@ -143,7 +151,9 @@ local function iterative_cost(f, solver, step, direct, budget, untried)
   local enough <const> = slow and math.ceil(direct.seconds / (MARGIN * one)) - GRADIENT_PRODUCTS or FEWEST_STEPS
   local most <const> = math.min(enough, solver.o.max_iter)
   local tried <const> = most > FEWEST_STEPS
-  local steps <const> = tried and trial_steps(f, solver, most) or nil
+  local trial <const> = tried and unless_refused(function() return {steps = trial_steps(f, solver, most)} end) or {}
+  if trial.refused then return trial end
+  local steps <const> = trial.steps
   out.at_least = steps == nil or nil
   out.steps = steps or tried and enough or FEWEST_STEPS
   out.seconds = one * (out.steps + GRADIENT_PRODUCTS)
@@ -155,13 +165,14 @@ end
 ---@class gibbous.choice
 ---@field solver string      the algorithm, as text
 ---@field reason string
----@field direct table       {seconds, bytes, minimum} of a step, predicted; refused: does not fit the budget
----@field iterative table    {seconds, bytes, steps} of a step, predicted; at_least: enough to decide, not looked into further
+---@field direct table       {seconds, bytes, minimum} of a step, predicted; refused: does not fit, 'reason' says what it lacks
+---@field iterative table    {seconds, bytes, steps} of a step, predicted; at_least: enough to decide, not looked into further;
+-- refused, with minimum and reason: as of direct
 ---@field budget integer     bytes
 local Choice <const> = object.record("gibbous.choice", "the choice of a solver", "")
 
 local function cost_text(name, c)
-  if c.refused then return ("%s needs %s"):format(name, bytes_text(c.minimum)) end
+  if c.refused then return c.minimum and ("%s needs %s"):format(name, bytes_text(c.minimum)) or name .. " does not fit" end
   local seconds <const> = c.seconds and ("%s%.2g s and "):format(c.at_least and "at least " or "about ", c.seconds) or ""
   return ("%s %s%s a step"):format(name, seconds, bytes_text(c.bytes))
 end
@@ -178,12 +189,13 @@ function M.decide(self, step, budget, untried)
   if (#f.x + 0.0) ^ 3 >= WORTH_MEASURING then core.know_rates() end
   local solver <const> = M.within(self, require "gibbous.solvers".for_models(f.x.dtype), step, budget)
   budget = budget or core.memory.room()
-  local direct <const> = cost_of(step "direct", budget)
+  local direct <const> = cost_of(function() return step "direct" end, budget)
   local iterative <const> = iterative_cost(f, solver, step, direct, budget, untried)
   local quick <const> = direct.seconds and direct.seconds <= PATIENCE
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
-  if direct.refused and iterative.bytes and iterative.bytes > budget then
-    refuse("fit", math.min(direct.minimum, iterative.bytes), budget)
+  local least <const> = iterative.bytes or iterative.minimum
+  if direct.refused and (iterative.refused or least and least > budget) then
+    refuse("fit", math.min(direct.minimum or math.huge, least or math.huge), budget)
   elseif direct.refused then
     chosen, reason = solver, "direct does not fit the budget"
   elseif direct.seconds and iterative.steps and not iterative.at_least and iterative.bytes <= budget then

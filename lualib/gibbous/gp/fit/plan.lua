@@ -29,6 +29,7 @@ function methods.plan(self, x, y, o)
   if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)") end
   local other <const> = model.bare(self)
   if x == nil then
+    data.check_session("plan", f.x.device)
     form.fill(other, f.x, f.y, "plan")
   else
     local xs <const>, ys <const>, kept <const> = form.check(self, x, y, "plan", o.missing)

@@ -68,7 +68,8 @@ function M.new(self, like, count, o, view)
   local function of_inputs(t) return at(values, t:to(wide)):to{dtype = t.dtype} end
   local function of_points(t) return view.values(of_inputs(view.inputs(t)), #t) end
   return setmetatable({_box = {count = count, features = o.features, info = info, converged = info == nil or info.converged,
-    columns = view and view.columns or like.shape[2], dtype = like.dtype, values = view and of_points or of_inputs}}, Draw)
+    columns = view and view.columns or like.shape[2], device = like.device, dtype = like.dtype,
+    values = view and of_points or of_inputs}}, Draw)
 end
 
 --- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same
@@ -76,6 +77,7 @@ end
 function Draw.__call(self, xs)
   local d <const> = rawget(self, "_box")
   local t <const> = kernels.points(xs, "draw: x")
+  data.check_session("draw", d.device)
   data.check_home("draw", t)
   if t.shape[2] ~= d.columns then
     core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)))

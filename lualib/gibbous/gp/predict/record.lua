@@ -3,6 +3,7 @@
 -- take. The covariance between test points is formed for f_cov alone. Of b fantasies (gp/exact/fantasies.lua) means are (b, m)
 -- and draws (b, k, m); variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
+local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -51,6 +52,9 @@ end
 -- Fields ----------------------------------------------------------------------------------------------------------------------
 
 local function box(self) return rawget(self, "_box") end
+
+--- Raises where the session has another device than when the prediction was made. What was made of it before stays what it is.
+local function check_session(b, what) data.check_session(what, b.points.device) end
 
 --- What the prediction is made of, made now at the latest: with the data prepared, by a factor or a solve.
 local function parts_of(b)
@@ -130,6 +134,7 @@ local function field(b, key)
   local build <const> = fields[key]
   if not computes(b, key) or core.tracing() then return build(b) end
   return core.promise(shape_of(b, key), b.dtype, function()
+    check_session(b, key)
     b.announce(key)
     return build(b)
   end, function() return b.cost(key) end)
@@ -202,6 +207,7 @@ function methods.interval(self, level, opts)
   if type(level) ~= "number" or not (level > 0 and level < 1) then
     core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(options.plain(level))))
   end
+  check_session(box(self), "interval")
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
   return self.mean - half, self.mean + half
@@ -220,6 +226,7 @@ local sample_spec <const> = {of = {"f", "y"}, seed = "integer", method = {"chole
 function methods.sample(self, k, opts)
   local o <const> = options.parse(opts, sample_spec, "sample")
   local b <const> = box(self)
+  check_session(b, "sample")
   k = k or 1
   if math.tointeger(k) == nil or k < 1 then
     core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
@@ -241,7 +248,10 @@ end
 function Prediction.__index(self, key)
   if methods[key] then return methods[key] end
   local b <const> = box(self)
-  if facts[key] then return facts[key](b, self) end
+  if facts[key] then
+    if b.parts == nil then check_session(b, key) end
+    return facts[key](b, self)
+  end
   if fields[key] == nil and derived[key] == nil then
     if key == "var" or key == "variance" then
       core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key))
@@ -249,6 +259,7 @@ function Prediction.__index(self, key)
     object.no_field("a prediction", key, fields, derived, facts, methods)
   end
   if b.many and key == "f_var_bound" then core.raise("option", "a prediction of fantasies has no f_var_bound") end
+  check_session(b, key)
   local v = derived[key] and derived[key](b, self) or field(b, key)
   rawset(self, key, v)
   return v

@@ -2,6 +2,7 @@
 -- eigendecompositions do the work of one of size n T: O(n^3 + T^3 + n T (n + T)) time, O(n^2 + n T) memory.
 -- Source: Rakitsch, Lippert, Borgwardt & Stegle (2013), It is all in the noise, section 2; with K = U L U' and
 -- h B h = V S V', h = D^(-1/2), the covariance is (I (x) h^-1) (U (x) V) (L (x) S + I) (U (x) V)' (I (x) h^-1).
+local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local func <const> = require "gibbous.func"
 local model <const> = require "gibbous.gp.model"
@@ -20,8 +21,8 @@ local function ingredients(self, dtype)
   local grid <const> = f.grid
   local k <const>, index <const> = parts.split(f.kernel)
   local x <const>, y <const> = cast(grid.x, dtype), cast(grid.y, dtype)
-  return {k = k, x = x, K = parts.between(k, x, x), B = cast(index:matrix(), dtype),
-    noise = cast(f.likelihood.noise.value, dtype), R = y - f.mean(parts.every(x, grid.tasks)):reshape(y.shape)}
+  return {k = k, x = x, K = parts.between(k, x, x), B = columns.like(index:matrix(), x),
+    noise = columns.like(f.likelihood.noise.value, x), R = y - f.mean(parts.every(x, grid.tasks)):reshape(y.shape)}
 end
 
 --- The eigendecomposition of the tasks, of detached ingredients: eigenvalues S (T), V, h (nil for common noise).
