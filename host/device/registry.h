@@ -21,8 +21,8 @@ typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *
 /* Opens the device of that name: "cuda", or "cuda:1" for the second one of the kind. Its library is
 ** libgibbous_<kind>.so, in the folder that GIBBOUS_DEVICE_PATH names, beside the program, or where the system
 ** looks for libraries. GIBBOUS_<KIND> says otherwise: "off" for none, "emulated" for the one of the tests, or
-** the path of one. The library stays open until the process ends. Errors: EDEVICE, with the reason; EOPTION
-** (no device of that spelling). */
+** the path of one; any other value opens none. The library stays open until the process ends. What it opens has the
+** kind for the name of its ops. Errors: EDEVICE, with the reason; EOPTION (no device of that spelling). */
 gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err);
 
 /* How many devices of a kind could be opened; 1 where its library does not say. Errors: as above. */

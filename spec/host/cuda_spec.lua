@@ -57,7 +57,7 @@ describe("a GPU", function()
   it("is counted, or the reason is said, in gb.devices and gibbous doctor", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     assert.equal("2\tnil\tready\n", emulated(2, "local d = gb.devices() print(d.kinds.cuda.count, d.kinds.cuda.why, d[1].state)"))
-    for env, words in pairs{["GIBBOUS_CUDA=off"] = "it is switched off by the environment",
+    for env, words in pairs{["GIBBOUS_CUDA=off"] = "it is switched off by the environment, GIBBOUS_CUDA=off",
       ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=35"] = "install a newer driver",
       ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=100"] = "the NVIDIA driver finds no GPU",
       ["GIBBOUS_CUDA=/nowhere/at.so"] = "/nowhere/at.so: cannot open shared object file"} do
@@ -68,6 +68,39 @@ describe("a GPU", function()
     end
     local report <const> = process.run({"env"}, {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=2"})
     assert.matches("\nGPUs +2, cuda:0 to cuda:1\n", report)
+  end)
+
+  it("is not opened by a value of GIBBOUS_CUDA that means nothing", function()
+    for _, value in ipairs{"OFF", "Off", "0", "no", "on", "emulatd", "libgibbous_cuda.so"} do
+      local words <const> = ("GIBBOUS_CUDA is '%s': off, emulated, or the path of a library\n"):format(value)
+      local env <const> = "GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. value
+      local out <const>, errors <const> = run(env, [[
+        print(gb.devices().kinds.cuda.why)
+        print(select(2, pcall(gb.zeros, 2, {device = "cuda"})).message)]])
+      assert.equal("", errors)
+      assert.equal(2, select(2, out:gsub(words:gsub("%p", "%%%0"), "")), out)
+      assert.is_truthy((process.run({"env"}, {env = env})):find(words, 1, true))
+      local _, why <const>, rc <const> = run("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=" .. value, "print(1)")
+      assert.is_true(rc ~= 0 and rc < 128 and why:find("cannot start: .*" .. words:gsub("%p", "%%%0")) ~= nil, why)
+    end
+    assert.equal("1\n", (run("GIBBOUS_DEVICE= GIBBOUS_CUDA=OFF", "print(1)")))
+    local threads <const> = run("GIBBOUS_DEVICE= GIBBOUS_THREADS=2",
+      "print(select(2, pcall(gb.zeros, 2, {device = 'threads'})).message)")
+    assert.is_truthy(threads:find("libgibbous_threads.so", 1, true), "a variable of the program is not of that kind")
+  end)
+
+  it("is not opened by a library of something else", function()
+    local script <const> = [[print(gb.devices().kinds.cuda.why)
+      print(select(2, pcall(gb.zeros, 2, {device = "cuda"})).message)]]
+    local maps <close> = assert(io.open "/proc/self/maps")
+    local other <const> = maps:read "a":match "/%S+/libm[.%-]%S+"
+    local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. other, script)
+    local words <const> = other .. " is no library of devices, it has no function gb_device_open_plugin\n"
+    assert.equal(2, select(2, out:gsub(words:gsub("%p", "%%%0"), "")), out)
+    if not process.has_far() then return pending "the far device was not built" end
+    local far <const> = process.tests .. "/libgibbous_far.so"
+    local told <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. far, script)
+    assert.is_truthy(told:find(far .. " is a library of the kind 'far'\n", 1, true), told)
   end)
 
   it("says what it compiles, and refuses another policy", function()
