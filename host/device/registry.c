@@ -57,72 +57,110 @@ static void *load (const char *path, char *why, size_t size) {
   return library;
 }
 
-/* What GIBBOUS_<KIND> says: "off", "emulated", a path; "" where it says nothing of the kind. */
-static const char *said_of (const char *kind) {
-  char name[MOST_KIND + 8] = "GIBBOUS_";
-  for (size_t i = 0, n = strlen(name); i <= strlen(kind); i++)
-    name[n + i] = (char)toupper((unsigned char)kind[i]);
-  const char *said = getenv(name);
-  const bool meant = said != NULL &&
-                     (strcmp(said, "off") == 0 || strcmp(said, "emulated") == 0 || strchr(said, '/') != NULL);
-  return meant ? said : "";
+/* Variables of the program that are named as those of kinds are. */
+static bool is_setting (const char *kind) {
+  static const char *const settings[] = {"device", "devices", "isa", "rates", "threads", "wisdom"};
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    if (strcmp(kind, settings[i]) == 0) return true;
+  return strchr(kind, '_') != NULL;
 }
 
-/* A library that lies in one of the folders and cannot be loaded is the one that was meant. */
-static void *open_library (const char *kind, char *why, size_t size) {
-  char folder[PATH], path[2 * PATH];
-  const char *said = said_of(kind);
+/* What GIBBOUS_<KIND> says: "off", "emulated", a path; "" where it says nothing of the kind. 'name': the variable. */
+static const char *said_of (const char *kind, char name[MOST_KIND + 8]) {
+  strcpy(name, "GIBBOUS_");
+  for (size_t i = 0, n = strlen(name); i <= strlen(kind); i++)
+    name[n + i] = (char)toupper((unsigned char)kind[i]);
+  const char *said = is_setting(kind) ? NULL : getenv(name);
+  return said != NULL ? said : "";
+}
+
+/* The library of a kind, and where it lies. One that lies in one of the folders and cannot be loaded is the one that
+** was meant. */
+static void *open_library (const char *kind, char path[2 * PATH], char *why, size_t size) {
+  char folder[PATH], variable[MOST_KIND + 8];
+  const char *said = said_of(kind, variable);
   program_folder(folder, sizeof folder);
   if (strcmp(said, "off") == 0) {
-    snprintf(why, size, "it is switched off by the environment");
+    snprintf(why, size, "it is switched off by the environment, %s=off", variable);
     return NULL;
   }
   if (strcmp(said, "emulated") == 0) {
-    snprintf(path, sizeof path, "%s/tests/%s/libgibbous_%s.so", folder, kind, kind);
+    snprintf(path, 2 * PATH, "%s/tests/%s/libgibbous_%s.so", folder, kind, kind);
     return load(path, why, size);
   }
+  if (*said != '\0' && strchr(said, '/') == NULL) {
+    snprintf(why, size, "%s is '%.200s': off, emulated, or the path of a library", variable, said);
+    return NULL;
+  }
+  snprintf(path, 2 * PATH, "%s", said);
   if (*said != '\0') return load(said, why, size);
   const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
   for (int i = 0; i < 2; i++) {
     if (folders[i] == NULL || *folders[i] == '\0') continue;
-    snprintf(path, sizeof path, "%.1023s/libgibbous_%s.so", folders[i], kind);
+    snprintf(path, 2 * PATH, "%.1023s/libgibbous_%s.so", folders[i], kind);
     if (access(path, F_OK) == 0) return load(path, why, size);
   }
-  snprintf(path, sizeof path, "libgibbous_%s.so", kind);
+  snprintf(path, 2 * PATH, "libgibbous_%s.so", kind);
   return load(path, why, size);
 }
 
-static gb_status open_named (const char *name, device_name *out, void **library, gb_error *err) {
+static gb_status open_named (const char *name, device_name *out, char path[2 * PATH], void **library,
+                             gb_error *err) {
   if (!read_name(name, out))
     return gb_fail(
         err, GB_EOPTION,
         "'%s' is no kind of device: lower-case letters expected, then perhaps a colon and a number", name);
   char reason[PATH];
-  *library = open_library(out->kind, reason, sizeof reason);
+  *library = open_library(out->kind, path, reason, sizeof reason);
   if (*library != NULL) return GB_OK;
   return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", out->kind, reason);
 }
 
-gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
-  device_name asked;
-  void *library;
-  GB_TRY(open_named(name, &asked, &library, err));
-  gb_device_open_function *open;
+/* A library says its kind by the name of what it opens. */
+static gb_status check_kind (const char *path, const char *kind, gb_device *dev, gb_error *err) {
+  if (strcmp(dev->ops->name, kind) == 0) return GB_OK;
+  const gb_status st = gb_fail(err, GB_EDEVICE,
+                               "no device of kind '%s': %.1000s is a library of the kind '%s'", kind, path,
+                               dev->ops->name);
+  gb_device_free(dev);
+  return st;
+}
+
+/* The function that opens devices of a library, which every library of devices has. */
+static gb_status find_opener (void *library, const char *path, const char *kind,
+                              gb_device_open_function **open, gb_error *err) {
   void *symbol = dlsym(library, GB_DEVICE_SYMBOL);
   if (symbol == NULL)
-    return gb_fail(err, GB_EDEVICE, "libgibbous_%s.so has no function " GB_DEVICE_SYMBOL, asked.kind);
-  memcpy(&open, &symbol, sizeof open);
+    return gb_fail(
+        err, GB_EDEVICE,
+        "no device of kind '%s': %.1000s is no library of devices, it has no function " GB_DEVICE_SYMBOL,
+        kind, path);
+  memcpy(open, &symbol, sizeof *open);
+  return GB_OK;
+}
+
+gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
+  device_name asked;
+  char path[2 * PATH];
+  void *library;
+  gb_device_open_function *open = NULL;
+  GB_TRY(open_named(name, &asked, path, &library, err));
+  GB_TRY(find_opener(library, path, asked.kind, &open, err));
   gb_error why = {.text = ""};
   const gb_status st = open(GB_DEVICE_ABI, home, asked.ordinal, limit, out, &why);
   if (st != GB_OK) return gb_fail(err, st, "the device '%s' does not open: %.1000s", name, why.text);
+  GB_TRY(check_kind(path, asked.kind, *out, err));
   (*out)->home = home;
   return GB_OK;
 }
 
 gb_status gb_device_count (const char *kind, int *count, gb_error *err) {
   device_name asked;
+  char path[2 * PATH];
   void *library;
-  GB_TRY(open_named(kind, &asked, &library, err));
+  gb_device_open_function *open = NULL;
+  GB_TRY(open_named(kind, &asked, path, &library, err));
+  GB_TRY(find_opener(library, path, asked.kind, &open, err));
   gb_device_count_function *counting;
   void *symbol = dlsym(library, GB_DEVICE_COUNT_SYMBOL);
   *count = 1;

@@ -9,7 +9,7 @@
 ** another refuses. 'home' is the CPU of the program, which outlives the device and knows of interrupts; the
 ** device's limit is 'limit' bytes; 0: the library chooses (gb_device_init takes bytes). Where a machine can have
 ** several, the device is named "kind:ordinal". */
-#define GB_DEVICE_ABI 8
+#define GB_DEVICE_ABI 9
 #define GB_DEVICE_SYMBOL "gb_device_open_plugin"
 typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int ordinal, size_t limit,
                                            gb_device **out, gb_error *err);
@@ -21,8 +21,8 @@ typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *
 /* Opens the device of that name: "cuda", or "cuda:1" for the second one of the kind. Its library is
 ** libgibbous_<kind>.so, in the folder that GIBBOUS_DEVICE_PATH names, beside the program, or where the system
 ** looks for libraries. GIBBOUS_<KIND> says otherwise: "off" for none, "emulated" for the one of the tests, or
-** the path of one. The library stays open until the process ends. Errors: EDEVICE, with the reason; EOPTION
-** (no device of that spelling). */
+** the path of one; any other value opens none. The library stays open until the process ends. What it opens has the
+** kind for the name of its ops. Errors: EDEVICE, with the reason; EOPTION (no device of that spelling). */
 gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err);
 
 /* How many devices of a kind could be opened; 1 where its library does not say. Errors: as above. */

@@ -57,7 +57,7 @@ describe("a GPU", function()
   it("is counted, or the reason is said, in gb.devices and gibbous doctor", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     assert.equal("2\tnil\tready\n", emulated(2, "local d = gb.devices() print(d.kinds.cuda.count, d.kinds.cuda.why, d[1].state)"))
-    for env, words in pairs{["GIBBOUS_CUDA=off"] = "it is switched off by the environment",
+    for env, words in pairs{["GIBBOUS_CUDA=off"] = "it is switched off by the environment, GIBBOUS_CUDA=off",
       ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=35"] = "install a newer driver",
       ["GIBBOUS_CUDA=emulated EMU_FAIL=cudaGetDeviceCount@1=100"] = "the NVIDIA driver finds no GPU",
       ["GIBBOUS_CUDA=/nowhere/at.so"] = "/nowhere/at.so: cannot open shared object file"} do
@@ -68,6 +68,97 @@ describe("a GPU", function()
     end
     local report <const> = process.run({"env"}, {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=2"})
     assert.matches("\nGPUs +2, cuda:0 to cuda:1\n", report)
+  end)
+
+  it("is not opened by a value of GIBBOUS_CUDA that means nothing", function()
+    for _, value in ipairs{"OFF", "Off", "0", "no", "on", "emulatd", "libgibbous_cuda.so"} do
+      local words <const> = ("GIBBOUS_CUDA is '%s': off, emulated, or the path of a library\n"):format(value)
+      local env <const> = "GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. value
+      local out <const>, errors <const> = run(env, [[
+        print(gb.devices().kinds.cuda.why)
+        print(select(2, pcall(gb.zeros, 2, {device = "cuda"})).message)]])
+      assert.equal("", errors)
+      assert.equal(2, select(2, out:gsub(words:gsub("%p", "%%%0"), "")), out)
+      assert.is_truthy((process.run({"env"}, {env = env})):find(words, 1, true))
+      local _, why <const>, rc <const> = run("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=" .. value, "print(1)")
+      assert.is_true(rc ~= 0 and rc < 128 and why:find("cannot start: .*" .. words:gsub("%p", "%%%0")) ~= nil, why)
+    end
+    assert.equal("1\n", (run("GIBBOUS_DEVICE= GIBBOUS_CUDA=OFF", "print(1)")))
+    local threads <const> = run("GIBBOUS_DEVICE= GIBBOUS_THREADS=2",
+      "print(select(2, pcall(gb.zeros, 2, {device = 'threads'})).message)")
+    assert.is_truthy(threads:find("libgibbous_threads.so", 1, true), "a variable of the program is not of that kind")
+  end)
+
+  it("is not opened by a library of something else", function()
+    local script <const> = [[print(gb.devices().kinds.cuda.why)
+      print(select(2, pcall(gb.zeros, 2, {device = "cuda"})).message)]]
+    local maps <close> = assert(io.open "/proc/self/maps")
+    local other <const> = maps:read "a":match "/%S+/libm[.%-]%S+"
+    local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. other, script)
+    local words <const> = other .. " is no library of devices, it has no function gb_device_open_plugin\n"
+    assert.equal(2, select(2, out:gsub(words:gsub("%p", "%%%0"), "")), out)
+    if not process.has_far() then return pending "the far device was not built" end
+    local far <const> = process.tests .. "/libgibbous_far.so"
+    local told <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=" .. far, script)
+    assert.is_truthy(told:find(far .. " is a library of the kind 'far'\n", 1, true), told)
+  end)
+
+  it("has a limit of no more than its memory, and no advice says otherwise", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local function message(f, ...) print((select(2, pcall(f, ...)).message:gsub("\n", ";"))) end
+      message(gb.memory.limit, 2^40, {device = "cuda"})
+      message(gb.memory.limit, {cuda = "1 TiB"})
+      local before = gb.memory.limit("4 GiB", {device = "cuda"})
+      print(gb.memory.limit(1000, {device = "cuda"}), gb.memory.limit(2^40) > 0)
+      message(function() gb.rand(100000, 100000, {device = "cuda"}):eval() end)
+      message(function() gb.rand(100, 100, {device = "cuda"}):eval() end)]])
+    assert.equal([[
+memory limit: cuda:0 has 4 GiB (4294967296 bytes), got 1 TiB
+memory limit: cuda:0 has 4 GiB (4294967296 bytes), got 1 TiB
+4294967296	true
+plan refused: needs 74.51 GiB on cuda:0, have 1000 B of 1000 B;  it does not fit the device: cuda:0 has 4 GiB
+plan refused: needs 78.12 KiB on cuda:0, have 1000 B of 1000 B;  ]] ..
+      "a limit of 80000 bytes on cuda:0 works: gb.memory.limit(80000, {device = 'cuda:0'})\n", out)
+    local own <const> = run("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated", [[
+      print(select(2, pcall(function() gb.rand(100000, 100000):eval() end)).message)
+      print(select(2, pcall(function() gb.memory.limit(1000) gb.rand(100, 100):eval() end)).message)]])
+    assert.is_truthy(own:find("  it does not fit the device: cuda:0 has 4 GiB\n", 1, true), own)
+    assert.is_truthy(own:find("  smallest budget that works: 78.12 KiB (80000 bytes)\n", 1, true), own)
+    assert.equal(1, select(2, own:gsub("budget that works", "")), own)
+  end)
+
+  it("is measured by a line of its own after a run", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local g = gb.randn(300, {seed = 1}):to "cuda":eval()
+      local p = gb.plan((g * 2):sum():to "cpu")
+      p:run()
+      print(p:explain():match "after run.*", p:stats().devices["cuda:0"])]])
+    local predicted <const>, measured <const>, told <const> = out:match(
+      "^after run on cpu: predicted 8 B, measured 8 B, difference 0\n"
+      .. "after run on cuda:0: predicted (%d+) B, measured (%d+) B, difference 0\n\t(%d+)\n$")
+    assert.is_true(predicted ~= nil and predicted == measured and measured == told, out)
+  end)
+
+  it("is meant by names that are nearly its own", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local x = gb.zeros(2)
+      for _, name in ipairs{"cuda0", "cuda 0", "CUDA", "gpu", "GPU:1", "cuda_1", "cpu2"} do
+        print((select(2, pcall(x.to, x, name)).message:match "did you mean '(.-)'"))
+      end
+      for _, name in ipairs{"f33", "float32"} do print((select(2, pcall(x.to, x, name)).message:match "unknown dtype")) end]])
+    assert.equal("cuda:0 cuda:0 cuda cuda cuda:1 cuda:1 cpu:2 unknown dtype unknown dtype ", (out:gsub("\n", " ")))
+  end)
+
+  it("is asked for by the one argument of x:to", function()
+    for _, names in ipairs{{"'cuda', 'f32'"}, {"'f32', 'cuda'"}, {"'f32', {device = 'cuda'}", "more"}} do
+      local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=off",
+        ("local x = gb.zeros(2) print(select(2, pcall(x.to, x, %s)).message)"):format(names[1]))
+      assert.equal(('to: one argument expected, got %s: x:to{dtype = "f32", device = "cuda"}\n')
+        :format(names[2] or "two"), out)
+    end
   end)
 
   it("says what it compiles, and refuses another policy", function()
