@@ -9,7 +9,7 @@
 
 static inline size_t gb_cuda_near_sums (const gb_cuda_pass *p) {
   const size_t count = p->k * (p->d + 1);
-  return count <= GB_CUDA_NEAR_SUMS ? count : 0;
+  return p->sums != NULL && count <= GB_CUDA_NEAR_SUMS ? count : 0;
 }
 
 /* The sums that a thread block adds to. */
@@ -35,10 +35,12 @@ static GB_DEVICE void gb_move_feature (const gb_cuda_pass &p, size_t row, size_t
   if (from >= 0) gb_add_whole(sums + (size_t)from * width + t, -q);
 }
 
-/* Points first .. first + count - 1; LANES threads share one. from, to: their labels, in shared memory. */
+/* Points first .. first + count - 1; LANES threads share one. from, to: their labels, in shared memory. sums NULL: labels alone
+** are wanted. */
 template <class R, int LANES>
 static GB_DEVICE void gb_move_points (const gb_cuda_pass &p, size_t first, int count, const int32_t *from,
                                       const int32_t *to, int64_t *sums) {
+  if (sums == NULL) return;
   for (int i = (int)threadIdx.x / LANES; i < count; i += (int)blockDim.x / LANES)
     for (size_t t = threadIdx.x % LANES; t <= p.d && from[i] != to[i]; t += LANES)
       gb_move_feature<R>(p, first + (size_t)i, t, from[i], to[i], sums);

@@ -13,7 +13,8 @@ local table_text <const> = require "gibbous.table_text"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 
-local o <const> = support.options{python = "", d = "2,4,16,64,256,768", k = "8,32,128,2048", iterations = 10, work = 4e10, rounds = 3}
+local o <const> = support.options{python = "", d = "2,4,16,64,256,768", k = "8,32,128,2048", iterations = 10, work = 4e10,
+  rounds = 3}
 local threads <const> = gb.config().threads
 local iterations <const>, rounds <const> = math.tointeger(o.iterations), math.tointeger(o.rounds)
 assert(iterations and iterations > 0 and rounds and rounds > 0, "--iterations and --rounds are whole numbers above 0")
@@ -27,13 +28,13 @@ end
 -- Bounds ------------------------------------------------------------------------------------------------------------------------
 
 local function least(f, seconds)
-  local best <const>, from <const> = {math.huge}, gb.clock()
+  local best, from <const> = math.huge, gb.clock()
   repeat
     local began <const> = gb.clock()
     f()
-    best[1] = math.min(best[1], gb.clock() - began)
+    best = math.min(best, gb.clock() - began)
   until gb.clock() - from > seconds
-  return best[1]
+  return best
 end
 
 --- Bytes a second that a sum of 256 MiB reads.

@@ -222,6 +222,23 @@ static void check_assign (const scene *s) {
   check_sums("sums", s);
 }
 
+/* Labels alone: those of 'assign', without sums. */
+static void check_labels (const scene *s) {
+  const gb_centres c = centres(s, 0, s->k);
+  for (int side = 0; side < 2; side++) {
+    size_t moved = 0;
+    good(ops(side)->assign(device(side), &s->x[side], &c, quanta, at(&s->label, side), NULL, &moved,
+                           at(&s->scratch, side), &error));
+    assert_int_equal(moved, 0);
+    good(gb_memory_fill(&device(side)->memory, at(&s->label, side), 0xff, s->n * sizeof(int32_t), &error));
+    good(ops(side)->assign(device(side), &s->x[side], &c, quanta, at(&s->label, side), NULL, &moved,
+                           at(&s->scratch, side), &error));
+    assert_int_equal(moved, s->n);
+  }
+  check_twin("labels alone", &s->label);
+  check_sums("sums", s);
+}
+
 static void check_spread (const scene *s) {
   const gb_centres c = centres(s, 0, s->k);
   gb_two_sums sum[2] = {{1, 2}, {1, 2}};
@@ -298,6 +315,7 @@ static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layo
   check_assign(&s);
   choose_centres(&s);
   check_assign(&s); /* some points keep their labels */
+  check_labels(&s);
   check_spread(&s);
   check_points(&s);
   check_seeds(&s);
