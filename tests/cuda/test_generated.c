@@ -489,6 +489,20 @@ static void unit_kernels_are_close (void **state) {
   assert_true(other >= 3);
 }
 
+/* LSE takes exponentials of values that the unit has made. */
+static void logs_of_unit_kernels_have_the_interpreters_bits (void **state) {
+  (void)state;
+  static const int numbers[] = {38, 39, 42};
+  const int from = nprograms, first = nkernels;
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    assert_true(add_program(rough_program(numbers[k], 0), "logs", GB_CUDA_UNIT));
+  compile_kernels(first, nkernels);
+  assert_int_equal(nkernels - first, sizeof numbers / sizeof *numbers);
+  gpu->arithmetic = GB_CUDA_UNIT;
+  for (int n = from; n < nprograms; n++) assert_true(has_the_interpreters_bits(&programs[n], (uint64_t)n));
+  gpu->arithmetic = GB_CUDA_EXACT;
+}
+
 /* A point that is NaN makes its own row NaN and no other one, in both classes; of a product with itself, all rows. */
 static void a_point_that_is_nan_is_one_row (void **state) {
   (void)state;
@@ -531,6 +545,7 @@ int main (void) {
       cmocka_unit_test(random_kept_elements_are_the_interpreters),
       cmocka_unit_test(long_programs_have_the_interpreters_bits),
       cmocka_unit_test(unit_kernels_are_close),
+      cmocka_unit_test(logs_of_unit_kernels_have_the_interpreters_bits),
       cmocka_unit_test(a_point_that_is_nan_is_one_row),
   };
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
