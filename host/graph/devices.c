@@ -123,12 +123,11 @@ gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err) {
 
 /* inputs of several devices */
 
-static gb_status refuse (gb_op op, const gb_node *a, const gb_node *b, gb_error *err) {
+static gb_status refuse (const char *who, const gb_node *a, const gb_node *b, gb_error *err) {
   char first[GB_NODE_TEXT], second[GB_NODE_TEXT];
   const char *where = gb_node_device(a)->name;
-  return gb_fail(err, GB_EDEVICE, "%s: %s lies on %s, %s on %s: move one of them first, y:to '%s'",
-                 gb_ops[op].name, gb_node_text(a, first), where, gb_node_text(b, second),
-                 gb_node_device(b)->name, where);
+  return gb_fail(err, GB_EDEVICE, "%s: %s lies on %s, %s on %s: move one of them first, y:to '%s'", who,
+                 gb_node_text(a, first), where, gb_node_text(b, second), gb_node_device(b)->name, where);
 }
 
 /* Registered ops get tensors of the graph's own device. */
@@ -139,15 +138,13 @@ static gb_status check_call (const gb_attr *attr, int nin, gb_node *const *in, g
   return GB_OK;
 }
 
-/* The device of the inputs that do not follow others; where all do, that of the first that somebody placed: numbers
-** lie on device 0 unless a script says otherwise. */
-static gb_status find_device (gb_op op, int nin, gb_node *const *in, int *device, gb_error *err) {
+gb_status gb_find_device (const char *who, int nin, gb_node *const *in, int *device, gb_error *err) {
   const gb_node *fixed = NULL;
   *device = 0;
   for (int i = 0; i < nin; i++) {
     if (*device == 0) *device = in[i]->device;
     if (gb_follows(in[i])) continue;
-    if (fixed != NULL && in[i]->device != fixed->device) return refuse(op, fixed, in[i], err);
+    if (fixed != NULL && in[i]->device != fixed->device) return refuse(who, fixed, in[i], err);
     if (fixed == NULL) fixed = in[i];
   }
   if (fixed != NULL) *device = fixed->device;
@@ -158,7 +155,7 @@ gb_status gb_build_across (gb_graph *g, gb_op op, int nin, gb_node *const *in, c
                            const gb_shape *shape, gb_dtype dtype, gb_node **out, gb_error *err) {
   int device = 0, n = 0;
   if (op == GB_OP_CALL) GB_TRY(check_call(attr, nin, in, err));
-  else GB_TRY(find_device(op, nin, in, &device, err));
+  else GB_TRY(gb_find_device(gb_ops[op].name, nin, in, &device, err));
   gb_node **moved = malloc((size_t)nin * sizeof *moved);
   gb_status st = moved != NULL ? GB_OK
                                : gb_fail(err, GB_ENOMEM, "no memory for the inputs of %s", gb_ops[op].name);

@@ -160,6 +160,8 @@ gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def);
 int lgb_optdevice (lua_State *L, int arg, int def);
 /* The device of this name, which is opened where it is not yet: all options that name devices end here. */
 gb_device *lgb_checkdevice (lua_State *L, lgb_session *s, const char *name);
+/* It is no name of a device, and another spelling of one: "cuda0", "GPU". */
+bool lgb_means_device (const lgb_session *s, const char *name);
 int lgb_devicenumber (lua_State *L, lgb_session *s, const char *name); /* in the graph */
 void lgb_set_arithmetic (gb_device *dev, const char *name);            /* where it has a class of that name */
 gb_status lgb_open_device (lgb_session *s, const char *name, gb_device **out, gb_error *err); /* session.c */

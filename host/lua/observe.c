@@ -199,6 +199,13 @@ static int push_all (lua_State *L, lgb_session *s, gb_node *holds) {
   return 1;
 }
 
+/* Errors name the comparison, not the ops that it is made of. */
+static void check_together (lua_State *L, const char *who, gb_node *x, gb_node *y) {
+  int device;
+  gb_error err;
+  lgb_result(L, gb_find_device(who, 2, (gb_node *[]){x, y}, &device, &err), &err);
+}
+
 /* x:equal(y): the same shape, type and elements; NaN equals nothing */
 static int m_equal (lua_State *L) {
   lgb_session *s = lgb_enter(L);
@@ -207,6 +214,7 @@ static int m_equal (lua_State *L) {
     lua_pushboolean(L, false);
     return 1;
   }
+  check_together(L, "equal", x, y);
   return push_all(L, s, push_map2(L, GB_OP_EQ, x, y));
 }
 
@@ -220,6 +228,7 @@ static int m_allclose (lua_State *L) {
   lgb_checknode(L, 1);
   lgb_checkpair(L, 1, 2, &x, &y);
   lgb_checkoptions(L, 3, names);
+  check_together(L, "allclose", x, y);
   const double rtol = lgb_optnumber(L, 3, "rtol", 1e-5), atol = lgb_optnumber(L, 3, "atol", 1e-8);
   gb_node *gap = push_map1(L, GB_OP_ABS, push_map2(L, GB_OP_SUB, x, y));
   gb_node *size = push_map1(L, GB_OP_ABS, y);
@@ -251,7 +260,7 @@ static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
   target to = {gb_node_dtype(x), x->device};
   if (lua_type(L, 2) == LUA_TSTRING) {
     const char *name = lua_tostring(L, 2);
-    if (is_sized(name)) to.dtype = lgb_checkdtype(L, name);
+    if (is_sized(name) && !lgb_means_device(s, name)) to.dtype = lgb_checkdtype(L, name);
     else if (!gb_dtype_parse(name, &to.dtype)) to.device = lgb_devicenumber(L, s, name);
     return to;
   }
@@ -263,10 +272,27 @@ static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
   return to;
 }
 
+/* x:to("cuda", "f32"): the second would be ignored. */
+static void check_alone (lua_State *L) {
+  gb_dtype t;
+  if (lua_isnoneornil(L, 3)) return;
+  const char *first = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+  const char *second = lua_type(L, 3) == LUA_TSTRING ? lua_tostring(L, 3) : NULL;
+  const bool both = first != NULL && second != NULL;
+  if (both && gb_dtype_parse(second, &t) && !gb_dtype_parse(first, &t))
+    lgb_fail(L, GB_EOPTION, "to: one argument expected, got two: x:to{dtype = \"%s\", device = \"%s\"}",
+             second, first);
+  if (both && gb_dtype_parse(first, &t) && !gb_dtype_parse(second, &t))
+    lgb_fail(L, GB_EOPTION, "to: one argument expected, got two: x:to{dtype = \"%s\", device = \"%s\"}",
+             first, second);
+  lgb_fail(L, GB_EOPTION, "to: one argument expected, got more: x:to{dtype = \"f32\", device = \"cuda\"}");
+}
+
 /* x:to(dtype), x:to(device), x:to{dtype, device} */
 static int m_to (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
+  check_alone(L);
   const target to = checktarget(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;

@@ -185,13 +185,41 @@ static const char *push_unknown (lua_State *L, const lgb_session *s, const char 
   return lua_tostring(L, -1);
 }
 
+enum { MOST_NAME = 64 };
+
+/* "CUDA", "cuda 1", "cpu2" and "gpu:0" are near to names of devices: letters of a kind, then perhaps a number. False: it
+** is a name, or near to none. */
+static bool respelled (const lgb_session *s, const char *name, char near[MOST_NAME]) {
+  char kind[MOST_NAME];
+  const char *names[MOST_NAMED + 1];
+  size_t n = 0;
+  for (; isalpha((unsigned char)name[n]) && n < sizeof kind - 8; n++)
+    kind[n] = (char)tolower((unsigned char)name[n]);
+  kind[n] = '\0';
+  if (strcmp(kind, "gpu") == 0) strcpy(kind, "cuda");
+  const char *digits = name + n + strspn(name + n, " :_-");
+  const size_t count = strspn(digits, "0123456789");
+  bool known = strcmp(kind, "cuda") == 0;
+  list_names(s, names);
+  for (int i = 0; !known && names[i] != NULL; i++)
+    known = strncmp(names[i], kind, strlen(kind)) == 0 && strchr(":", names[i][strlen(kind)]) != NULL;
+  if (n == 0 || !known || count > 3 || digits[count] != '\0') return false;
+  snprintf(near, MOST_NAME, "%s%s%s", kind, count > 0 ? ":" : "", digits);
+  return strcmp(near, name) != 0;
+}
+
+bool lgb_means_device (const lgb_session *s, const char *name) {
+  char near[MOST_NAME];
+  return respelled(s, name, near);
+}
+
 static gb_device *refuse_device (lua_State *L, const lgb_session *s, const char *name, const char *why) {
   const char *names[MOST_NAMED + 1], *text = push_unknown(L, s, name);
-  char near[64];
+  char near[MOST_NAME];
   list_names(s, names);
   if (own_number(s, name) > s->devices)
     lgb_fail(L, GB_EDEVICE, "%s; gb.config{devices = %d} makes it, simulated", text, own_number(s, name));
-  if (lgb_nearest(name, names, near, sizeof near))
+  if (respelled(s, name, near) || lgb_nearest(name, names, near, sizeof near))
     lgb_fail(L, GB_EDEVICE, why != NULL ? "%s, did you mean '%s'? %s" : "%s, did you mean '%s'?", text, near,
              why);
   lgb_fail(L, GB_EDEVICE, why != NULL ? "%s: %s" : "%s", text, why);

@@ -103,6 +103,26 @@ describe("a GPU", function()
     assert.is_truthy(told:find(far .. " is a library of the kind 'far'\n", 1, true), told)
   end)
 
+  it("is meant by names that are nearly its own", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local x = gb.zeros(2)
+      for _, name in ipairs{"cuda0", "cuda 0", "CUDA", "gpu", "GPU:1", "cuda_1", "cpu2"} do
+        print((select(2, pcall(x.to, x, name)).message:match "did you mean '(.-)'"))
+      end
+      for _, name in ipairs{"f33", "float32"} do print((select(2, pcall(x.to, x, name)).message:match "unknown dtype")) end]])
+    assert.equal("cuda:0 cuda:0 cuda cuda cuda:1 cuda:1 cpu:2 unknown dtype unknown dtype ", (out:gsub("\n", " ")))
+  end)
+
+  it("is asked for by the one argument of x:to", function()
+    for _, names in ipairs{{"'cuda', 'f32'"}, {"'f32', 'cuda'"}, {"'f32', {device = 'cuda'}", "more"}} do
+      local out <const> = run("GIBBOUS_DEVICE= GIBBOUS_CUDA=off",
+        ("local x = gb.zeros(2) print(select(2, pcall(x.to, x, %s)).message)"):format(names[1]))
+      assert.equal(('to: one argument expected, got %s: x:to{dtype = "f32", device = "cuda"}\n')
+        :format(names[2] or "two"), out)
+    end
+  end)
+
   it("says what it compiles, and refuses another policy", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local script <const> = "gb.zeros(2):to 'cuda':eval() print(gb.devices()[1].kernels, gb.devices()[2].kernels)"

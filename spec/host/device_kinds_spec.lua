@@ -87,7 +87,7 @@ describe("GIBBOUS_DEVICE", function()
     assert.matches("^true\tfar\t900\ttrue\tdevices share an axis, one after the other\ntrue\nfar\ttrue\tcpu\n", out)
     for _, text in ipairs{"there is no device 'fare' (cpu, far expected), did you mean 'far'?",
       "there is no device 'cpu:3' (cpu, far expected); gb.config{devices = 3} makes it, simulated",
-      "there is no device 'CUDA' (cpu, far expected): 'CUDA' is no kind of device: lower-case letters expected"} do
+      "there is no device 'CUDA' (cpu, far expected), did you mean 'cuda'? 'CUDA' is no kind of device: lower-case"} do
       assert.is_truthy(out:find("5\tdevice error: " .. text, 1, true), text)
     end
     assert.is_truthy(out:find("unknown dtype 'f33'", 1, true))

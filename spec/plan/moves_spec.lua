@@ -32,6 +32,17 @@ describe("values on another device", function()
     assert.equal("1 2 3", table.concat(gb.tensor({1, 2, 3}, {device = other}):totable(), " "):gsub("%.0", ""))
   end)
 
+  it("are compared with their like alone, by the name of the comparison", function()
+    local far <const> = x:to(other):eval()
+    for _, name in ipairs{"equal", "allclose"} do
+      local ok <const>, err <const> = pcall(x[name], x, far)
+      assert.is_false(ok)
+      assert.matches("device error: " .. name .. ": .* lies on " .. home .. ", .* on " .. other, err.message)
+      assert.is_true(far[name](far, far))
+      assert.is_true(gb.zeros(2, {device = other})[name](gb.zeros(2), gb.zeros(2)))
+    end
+  end)
+
   it("are chosen by makers, too", function()
     for _, y in ipairs{gb.zeros(2, {device = other}), gb.eye(3, {device = other}), gb.tensor({1, 2}, {device = other}),
       gb.range(1, 4, {device = other}), gb.randn(3, {device = other}), gb.randperm(4, {device = other}),
