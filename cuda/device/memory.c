@@ -105,6 +105,11 @@ static gb_status cuda_fill (gb_memory *m, void *to, int byte, size_t bytes, gb_e
 
 /* -- the table */
 
+static size_t cuda_capacity (const gb_memory *m) {
+  const gpu_memory *g = m->priv;
+  return g == NULL ? SIZE_MAX : g->gpu->total;
+}
+
 gb_memory gb_cuda_memory (const gb_device *dev) {
   static const gb_memory_ops ops = {.take = cuda_take,
                                     .give = cuda_give,
@@ -112,6 +117,7 @@ gb_memory gb_cuda_memory (const gb_device *dev) {
                                     .reuse = cuda_reuse,
                                     .trim = cuda_trim,
                                     .mapped = gb_cuda_memory_mapped,
+                                    .capacity = cuda_capacity,
                                     .upload = cuda_upload,
                                     .download = cuda_download,
                                     .copy = cuda_copy,

@@ -4,6 +4,7 @@
 #define GB_DEVICE_MEMORY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -25,6 +26,7 @@ typedef struct gb_memory_ops {
   void *(*reuse)(gb_memory *m, size_t bytes);
   void (*trim)(gb_memory *m);
   size_t (*mapped)(const gb_memory *m); /* bytes of the device that it holds, whole pages; NULL: not known */
+  size_t (*capacity)(const gb_memory *m); /* bytes that the device has in all; NULL: not known */
   gb_status (*upload)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);
   gb_status (*download)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);
   gb_status (*copy)(gb_memory *m, void *to, const void *from, size_t bytes, gb_error *err);
@@ -55,6 +57,11 @@ struct gb_memory {
 gb_memory gb_host_memory (void);
 
 static inline bool gb_memory_is_host (const gb_memory *m) { return m->ops->host; }
+/* Bytes beyond which no limit works; SIZE_MAX: none is known, as of a device that has no
+** memory yet. */
+static inline size_t gb_memory_capacity (const gb_memory *m) {
+  return m->ops == NULL || m->ops->capacity == NULL ? SIZE_MAX : m->ops->capacity(m);
+}
 
 /* The only copies between host and device, and within a device. 0 bytes are nothing to do; then addresses
 ** may be NULL. Errors: EDEVICE. */

@@ -9,6 +9,16 @@ static void may_set (lua_State *L, const lgb_session *s) {
     lgb_fail(L, GB_EOPTION, "the memory limit cannot be set inside a function that a plan calls");
 }
 
+/* The value at 'index', a limit that the memory of the device can keep. */
+static size_t check_limit (lua_State *L, int index, const gb_device *dev) {
+  const size_t size = lgb_tobytes(L, index, "memory limit"), most = gb_memory_capacity(&dev->memory);
+  char has[GB_BYTES_TEXT], got[GB_BYTES_TEXT];
+  if (size > most)
+    lgb_fail(L, GB_EOPTION, "memory limit: %s has %s (%zu bytes), got %s", dev->name,
+             gb_bytes_text(most, has), most, gb_bytes_text(size, got));
+  return size;
+}
+
 /* limit{name = size, ...}: of each device; a table of the previous ones. All are checked before one is set. */
 static int memory_limits (lua_State *L, lgb_session *s) {
   lua_settop(L, 1);
@@ -20,8 +30,9 @@ static int memory_limits (lua_State *L, lgb_session *s) {
         return lgb_fail(L, GB_EOPTION,
                         "memory limit: expected {name of a device = size}, got a key of type %s",
                         luaL_typename(L, -2));
-      gb_ledger *l = &lgb_checkdevice(L, s, lua_tostring(L, -2))->ledger;
-      const size_t size = lgb_tobytes(L, lua_gettop(L), "memory limit");
+      gb_device *dev = lgb_checkdevice(L, s, lua_tostring(L, -2));
+      gb_ledger *l = &dev->ledger;
+      const size_t size = check_limit(L, lua_gettop(L), dev);
       if (!set) continue;
       lua_pushvalue(L, -2);
       lua_pushinteger(L, (lua_Integer)l->limit);
@@ -38,10 +49,11 @@ static int memory_limit (lua_State *L) {
   if (lua_istable(L, 1)) return memory_limits(L, s);
   lua_settop(L, 2);
   lgb_checkoptions(L, 2, names);
-  gb_ledger *l = &lgb_checkdevice(L, s, lgb_optstring(L, 2, "device", s->device->name))->ledger;
+  gb_device *dev = lgb_checkdevice(L, s, lgb_optstring(L, 2, "device", s->device->name));
+  gb_ledger *l = &dev->ledger;
   const size_t previous = l->limit;
   if (!lua_isnil(L, 1)) may_set(L, s);
-  if (!lua_isnil(L, 1)) l->limit = lgb_tobytes(L, 1, "memory limit");
+  if (!lua_isnil(L, 1)) l->limit = check_limit(L, 1, dev);
   lua_pushinteger(L, (lua_Integer)previous);
   return 1;
 }

@@ -103,6 +103,31 @@ describe("a GPU", function()
     assert.is_truthy(told:find(far .. " is a library of the kind 'far'\n", 1, true), told)
   end)
 
+  it("has a limit of no more than its memory, and no advice says otherwise", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local function message(f, ...) print((select(2, pcall(f, ...)).message:gsub("\n", ";"))) end
+      message(gb.memory.limit, 2^40, {device = "cuda"})
+      message(gb.memory.limit, {cuda = "1 TiB"})
+      local before = gb.memory.limit("4 GiB", {device = "cuda"})
+      print(gb.memory.limit(1000, {device = "cuda"}), gb.memory.limit(2^40) > 0)
+      message(function() gb.rand(100000, 100000, {device = "cuda"}):eval() end)
+      message(function() gb.rand(100, 100, {device = "cuda"}):eval() end)]])
+    assert.equal([[
+memory limit: cuda:0 has 4 GiB (4294967296 bytes), got 1 TiB
+memory limit: cuda:0 has 4 GiB (4294967296 bytes), got 1 TiB
+4294967296	true
+plan refused: needs 74.51 GiB on cuda:0, have 1000 B of 1000 B;  it does not fit the device: cuda:0 has 4 GiB
+plan refused: needs 78.12 KiB on cuda:0, have 1000 B of 1000 B;  ]] ..
+      "a limit of 80000 bytes on cuda:0 works: gb.memory.limit(80000, {device = 'cuda:0'})\n", out)
+    local own <const> = run("GIBBOUS_DEVICE=cuda GIBBOUS_CUDA=emulated", [[
+      print(select(2, pcall(function() gb.rand(100000, 100000):eval() end)).message)
+      print(select(2, pcall(function() gb.memory.limit(1000) gb.rand(100, 100):eval() end)).message)]])
+    assert.is_truthy(own:find("  it does not fit the device: cuda:0 has 4 GiB\n", 1, true), own)
+    assert.is_truthy(own:find("  smallest budget that works: 78.12 KiB (80000 bytes)\n", 1, true), own)
+    assert.equal(1, select(2, own:gsub("budget that works", "")), own)
+  end)
+
   it("is meant by names that are nearly its own", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local out <const> = emulated(1, [[

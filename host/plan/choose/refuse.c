@@ -103,15 +103,25 @@ static void say_largest (const gb_plan *p, const gb_placement *place, int n, con
     gb_append(r->text, sizeof r->text, "%s%s", head, gb_buffer_text(p, largest[i], row));
 }
 
+/* No limit of the device gives that many bytes. */
+static bool say_too_large (const gb_device *dev, size_t bytes, refusal *r) {
+  char has[GB_BYTES_TEXT], text[128] = "";
+  const size_t most = gb_memory_capacity(&dev->memory);
+  if (bytes <= most) return false;
+  gb_append(text, sizeof text, "it does not fit the device: %s has %s", dev->name, gb_bytes_text(most, has));
+  add_option(r, text);
+  return true;
+}
+
 static void say_budgets (const gb_plan *p, const gb_placement *place, size_t need, size_t minimum,
                          refusal *r) {
   char size[GB_BYTES_TEXT], form[GB_FORM_TEXT], text[512] = "";
-  if (minimum == SIZE_MAX) return;
+  if (minimum == SIZE_MAX || say_too_large(gb_plan_home(p), minimum, r)) return;
   gb_append(text, sizeof text, "smallest budget that works: %s (%zu bytes)", gb_bytes_text(minimum, size),
             minimum);
   if (strcmp(gb_form_text(p, place, form), "whole") != 0) gb_append(text, sizeof text, ": %s", form);
   add_option(r, text);
-  if (need == minimum || need == SIZE_MAX) return;
+  if (need == minimum || need == SIZE_MAX || need > gb_memory_capacity(&gb_plan_home(p)->memory)) return;
   text[0] = '\0';
   gb_append(text, sizeof text, "with %s (%zu bytes) it runs as a whole", gb_bytes_text(need, size), need);
   add_option(r, text);
@@ -239,9 +249,11 @@ gb_status gb_choice_refuse_abroad (const gb_choice *c, int device, size_t need, 
   refusal r = {.text = ""};
   gb_append(r.text, sizeof r.text, "needs %s on %s, have %s of %s", gb_bytes_text(need, least), dev->name,
             gb_bytes_text(have, room), gb_bytes_text(dev->ledger.limit, limit));
-  gb_append(way, sizeof way, "a limit of %zu bytes on %s works: gb.memory.limit(%zu, {device = '%s'})", works,
-            dev->name, works, dev->name);
-  add_option(&r, way);
+  if (!say_too_large(dev, works, &r)) {
+    gb_append(way, sizeof way, "a limit of %zu bytes on %s works: gb.memory.limit(%zu, {device = '%s'})",
+              works, dev->name, works, dev->name);
+    add_option(&r, way);
+  }
   gb_fail(err, GB_EREFUSED, "%s", r.text);
   if (err != NULL) {
     err->need = err->minimum = need;
