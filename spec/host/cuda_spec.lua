@@ -128,6 +128,19 @@ plan refused: needs 78.12 KiB on cuda:0, have 1000 B of 1000 B;  ]] ..
     assert.equal(1, select(2, own:gsub("budget that works", "")), own)
   end)
 
+  it("is measured by a line of its own after a run", function()
+    if not process.has_cuda() then return pending "the emulated GPU was not built" end
+    local out <const> = emulated(1, [[
+      local g = gb.randn(300, {seed = 1}):to "cuda":eval()
+      local p = gb.plan((g * 2):sum():to "cpu")
+      p:run()
+      print(p:explain():match "after run.*", p:stats().devices["cuda:0"])]])
+    local predicted <const>, measured <const>, told <const> = out:match(
+      "^after run on cpu: predicted 8 B, measured 8 B, difference 0\n"
+      .. "after run on cuda:0: predicted (%d+) B, measured (%d+) B, difference 0\n\t(%d+)\n$")
+    assert.is_true(predicted ~= nil and predicted == measured and measured == told, out)
+  end)
+
   it("is meant by names that are nearly its own", function()
     if not process.has_cuda() then return pending "the emulated GPU was not built" end
     local out <const> = emulated(1, [[

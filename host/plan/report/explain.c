@@ -378,11 +378,19 @@ static void say_sweep (const gb_plan_report *r, FILE *f) {
   if (before != NULL) fputc('\n', f);
 }
 
+static void say_run (const char *device, size_t predicted, size_t measured, FILE *f) {
+  fprintf(f, "after run%s%s: predicted %zu B, measured %zu B, difference %lld\n", *device ? " on " : "",
+          device, predicted, measured, (long long)measured - (long long)predicted);
+}
+
+/* A line a device. */
 static void say_measured (const gb_plan *p, FILE *f) {
   const gb_run_stats *s = &p->runs.stats;
+  const gb_plan_device *d;
   if (!p->runs.ran) return;
-  fprintf(f, "after run: predicted %zu B, measured %zu B, difference %lld\n", s->predicted, s->measured,
-          (long long)s->measured - (long long)s->predicted);
+  const int n = gb_plan_devices(p, &d);
+  say_run(n > 1 ? d[0].name : "", s->predicted, s->measured, f);
+  for (int i = 1; i < n; i++) say_run(d[i].name, d[i].peak, gb_plan_measured_on(p, i), f);
 }
 
 typedef void say_live (const gb_plan *p, int device, const size_t *live, FILE *f);
