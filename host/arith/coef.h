@@ -52,15 +52,16 @@
 #define GB_F64_EXP_P3 0x1.11120b77051e7p-7
 #define GB_F64_EXP_P4 0x1.6c17bbd1f560ap-10
 
-/* (sin r - r) / r^3 in r^2, |r| <= pi / 2: sin r to 1.4e-8. pi in three parts. */
+/* (sin r - r) / r^3 in r^2, |r| <= pi / 2: sin r to 1.4e-8. pi in three parts, all of one sign: what is
+** subtracted from -0 for the 0th multiple is +0, and leaves -0. */
 #define GB_F32_SIN_P0 -0.1666666f
 #define GB_F32_SIN_P1 0.008333065f
 #define GB_F32_SIN_P2 -0.00019809476f
 #define GB_F32_SIN_P3 2.6054815e-06f
 #define GB_PI 3.14159265358979323846
-#define GB_F32_PI_HI 0x1.921fb6p+1f
-#define GB_F32_PI_MID -0x1.777a5cp-24f
-#define GB_F32_PI_LO -0x1.ee59dap-49f
+#define GB_F32_PI_HI 0x1.921fb4p+1f
+#define GB_F32_PI_MID 0x1.4442dp-23f
+#define GB_F32_PI_LO 0x1.84698ap-47f
 
 /* (atan t - t) / t^3 in t^2, lowest power first, |t| <= 0.6: atan t to 2.3e-9 and 1.8e-17. Quarters of pi
 ** in two parts. */

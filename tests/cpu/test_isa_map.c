@@ -335,6 +335,19 @@ static void special_values_are_those_of_the_definitions_in (const table *t) {
 }
 EACH_TABLE(special_values_are_those_of_the_definitions)
 
+static void odd_functions_keep_the_sign_of_zero_in (const table *t) {
+  static const gb_op odd[] = {GB_OP_SIN, GB_OP_TAN,   GB_OP_ASIN, GB_OP_TANH,
+                              GB_OP_ERF, GB_OP_EXPM1, GB_OP_LOG1P};
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+    for (int negative = 0; negative < 2; negative++) {
+      const double got = one(t, odd[i], negative ? -0.0 : 0.0, 0);
+      if (!(got == 0) || !!signbit(got) != negative)
+        fail_msg("%s f%zu %s(%s0) = %g", t->isa->name, 8 * t->width, gb_ops[odd[i]].name, negative ? "-" : "",
+                 got);
+    }
+}
+EACH_TABLE(odd_functions_keep_the_sign_of_zero)
+
 /* -- forms */
 
 /* Element (j, i) of an argument of the given form, copied to a FULL one. */
@@ -441,6 +454,7 @@ EACH_TABLE(a_narrow_result_writes_only_its_own_elements)
 int main (void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_elementwise_op_agrees_with_long_double),
                                      cmocka_unit_test(special_values_are_those_of_the_definitions),
+                                     cmocka_unit_test(odd_functions_keep_the_sign_of_zero),
                                      cmocka_unit_test(a_value_has_the_same_bits_in_every_form),
                                      cmocka_unit_test(a_lane_does_not_depend_on_its_neighbours),
                                      cmocka_unit_test(a_narrow_result_writes_only_its_own_elements)};

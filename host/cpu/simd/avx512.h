@@ -226,7 +226,7 @@ GB_INLINE vd vd_exp (vd x) {
 }
 
 /* Sine of r less the rest of m pi, negated where bit 31 of 'flip' is set: r + r (r^2 P(r^2)), |r| <= pi /
-** 2. */
+** 2. That of -0 is -0: r^2 P + 0 is +0 there, where the product alone is -0. */
 GB_INLINE vf vf_sin_rest (vf r, vf m, __m512i flip) {
   r = _mm512_fnmadd_ps(m, _mm512_set1_ps(GB_F32_PI_LO),
                        _mm512_fnmadd_ps(m, _mm512_set1_ps(GB_F32_PI_MID), r));
@@ -235,7 +235,7 @@ GB_INLINE vf vf_sin_rest (vf r, vf m, __m512i flip) {
   vf p = _mm512_fmadd_ps(z, _mm512_set1_ps(GB_F32_SIN_P3), _mm512_set1_ps(GB_F32_SIN_P2));
   p = _mm512_fmadd_ps(z, p, _mm512_set1_ps(GB_F32_SIN_P1));
   p = _mm512_fmadd_ps(z, p, _mm512_set1_ps(GB_F32_SIN_P0));
-  return _mm512_fmadd_ps(_mm512_mul_ps(z, p), s, s);
+  return _mm512_fmadd_ps(_mm512_fmadd_ps(z, p, _mm512_setzero_ps()), s, s);
 }
 
 /* sin and cos of |x| < 125 to 2 ulp. n pi, and (n + 1/2) pi for the cosine, leave x by three parts of pi,
