@@ -57,9 +57,10 @@ struct gb_memory {
 gb_memory gb_host_memory (void);
 
 static inline bool gb_memory_is_host (const gb_memory *m) { return m->ops->host; }
-/* Bytes beyond which no limit works; SIZE_MAX: none is known. */
+/* Bytes beyond which no limit works; SIZE_MAX: none is known, as of a device that has no
+** memory yet. */
 static inline size_t gb_memory_capacity (const gb_memory *m) {
-  return m->ops->capacity == NULL ? SIZE_MAX : m->ops->capacity(m);
+  return m->ops == NULL || m->ops->capacity == NULL ? SIZE_MAX : m->ops->capacity(m);
 }
 
 /* The only copies between host and device, and within a device. 0 bytes are nothing to do; then addresses

@@ -293,6 +293,7 @@ static int m_to (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   check_alone(L);
   gb_node *x = lgb_checknode(L, 1);
+  check_alone(L);
   const target to = checktarget(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;

@@ -924,7 +924,7 @@ function plan:svg(path) end
 function plan:close() end
 
 --- Sets the memory limit, in bytes or as "1 GiB", of cpu or of another device; gives the previous one. Or of several by name,
---- {["cuda:0"] = "8 GiB", cpu = "4 GiB"}, all or none of them: gives a table of the previous ones.
+--- {["cuda:0"] = "8 GiB", cpu = "4 GiB"}, all or none of them: gives a table of the previous ones. A GPU has no limit above its memory.
 ---@param size integer|string|table<string, integer|string>|nil
 ---@param o {device: string}?
 ---@return integer|table<string, integer>
