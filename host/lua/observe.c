@@ -291,7 +291,6 @@ static void check_alone (lua_State *L) {
 /* x:to(dtype), x:to(device), x:to{dtype, device} */
 static int m_to (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  check_alone(L);
   gb_node *x = lgb_checknode(L, 1);
   check_alone(L);
   const target to = checktarget(L, s, x);

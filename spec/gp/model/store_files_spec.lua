@@ -124,7 +124,7 @@ describe("files that are no such model", function()
     refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear",
       function(o) o.params.weight = o.params.bias end)
     refused("a list or object expected, got boolean", block, "linear", function(o) o.made = false end)
-    refused("block 'gelu' is unknown to this version", block, "linear", function(o) o.kind = "gelu" end)
+    refused("block 'lstm' is unknown to this version", block, "linear", function(o) o.kind = "lstm" end)
     refused("parameter 'lengthscale': version must be a whole number", "gibbous.param", nil, function(_, d)
       for _, o in ipairs(d.objects) do
         if o.name == "lengthscale" then o.version = 0.5 end
