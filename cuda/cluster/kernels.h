@@ -19,7 +19,7 @@ enum {
 /* What a pass counts, in its scratch. Bits of weights, not negative, have the order of the weights. */
 typedef struct gb_cuda_tally {
   unsigned long long moved, weight;
-  unsigned long long bad; /* row (d + 1) + column of the first bad point; all ones: there is none */
+  unsigned long long bad; /* row (d + 1) + column of the first bad point; all bits 1: every one is good */
   long long high, low;
   long long total[GB_CUDA_SEEDS];
 } gb_cuda_tally;

@@ -4,7 +4,7 @@
 #include "graph/formula.h"
 
 /* What is symmetric by structure is taken for positive definite. A matrix of order 1 is symmetric whatever it is. */
-static bool is_symmetric (const gb_node *a) {
+static bool takes_cholesky (const gb_node *a) {
   const gb_shape *s = gb_node_shape(a);
   return (a->flags & GB_NODE_SYMMETRIC) != 0 && s->dim[s->ndim - 1] > 1;
 }
@@ -98,16 +98,16 @@ gb_status gb_solve (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   GB_TRY(check_system("solve", a, b, err));
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  gb_node *x = is_symmetric(a) ? systems(&e, GB_OP_SOLVE_CHOL, NULL, factor(&e, a), b)
-                               : systems(&e, GB_OP_LU_SOLVE, NULL, a, b);
+  gb_node *x = takes_cholesky(a) ? systems(&e, GB_OP_SOLVE_CHOL, NULL, factor(&e, a), b)
+                                 : systems(&e, GB_OP_LU_SOLVE, NULL, a, b);
   return gb_formula_take(&e, x, out);
 }
 
 gb_status gb_logdet (gb_node *a, gb_node **out, gb_error *err) {
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
-  gb_node *x = is_symmetric(a) ? gb_ex_map1(&e, GB_OP_LOGDET, factor(&e, a))
-                               : gb_ex_map1(&e, GB_OP_LU_LOGDET, a);
+  gb_node *x = takes_cholesky(a) ? gb_ex_map1(&e, GB_OP_LOGDET, factor(&e, a))
+                                 : gb_ex_map1(&e, GB_OP_LU_LOGDET, a);
   return gb_formula_take(&e, x, out);
 }
 
@@ -125,7 +125,7 @@ gb_status gb_inv_quad (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
   gb_formula_init(&e, a->graph, err);
   const bool vectors = is_vectors(gb_node_shape(a), gb_node_shape(b));
   gb_node *x;
-  if (!is_symmetric(a)) {
+  if (!takes_cholesky(a)) {
     x = sum_of_products(&e, b, systems(&e, GB_OP_LU_SOLVE, NULL, a, b), vectors);
   } else if (gb_node_shape(a)->ndim == 2 && gb_node_shape(b)->ndim > 2) {
     x = sum_of_products(&e, b, systems(&e, GB_OP_SOLVE_CHOL, NULL, factor(&e, a), b), vectors);

@@ -1094,7 +1094,8 @@ function core.grad(y, xs, o) end
 ---@return boolean
 function core.known(x) end
 
---- Without an argument: bytes of the host's account in use, and its peak, which begins anew. With that peak: the most bytes since then.
+--- Without an argument: bytes of the host's account in use, and its peak so far; a new peak is counted from this call on. With the old
+--- peak as argument: the most bytes in use since that call; the account has the larger of both peaks again.
 ---@param peak integer?
 function core.high_water(peak) end
 

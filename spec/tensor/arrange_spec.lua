@@ -150,7 +150,7 @@ describe("gather and scatter_add", function()
     assert.equal(values[1], values[2])
   end)
 
-  it("name the position that is none", function()
+  it("name a position outside of the axis", function()
     raises("index", "gather: label 5 of row 2 is outside 1 .. 4", x.gather, x, 2, whole{{1}, {5}, {1}})
     raises("shape", "positions must have the shape of x but for dimension 2: x 3x4, positions 2x1", x.gather, x, 2, whole{{1}, {2}})
     raises("dtype", "gather: labels are whole numbers from 1, of i64, got f64", x.gather, x, 2, gb.ones(3, 1))

@@ -251,8 +251,8 @@ static int kmeans_apply (lua_State *L) {
   return 3;
 }
 
-/* core.high_water(): bytes of the host's account in use, and its peak, which begins anew; core.high_water(peak): the most since then, and
-** the peak is at least what it was */
+/* core.high_water(): bytes of the host's account in use, and its peak so far; a new peak is counted from here on.
+** core.high_water(peak), with the old one: the most bytes in use since, and the account has the larger of both peaks again. */
 static int high_water (lua_State *L) {
   gb_ledger *l = &lgb_session_of(L)->home->ledger;
   if (lua_isnoneornil(L, 1)) {

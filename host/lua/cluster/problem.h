@@ -36,7 +36,7 @@ const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x);
 
 /* tiles.c */
 size_t lgb_tile_rows (size_t d, gb_dtype t);
-/* The most bytes that a tile of the points takes; 0: there are none. */
+/* The most bytes that a tile of the points takes; 0 where no points are computed by tiles. */
 gb_status lgb_tile_bytes (const lgb_points *p, size_t *bytes, gb_error *err);
 gb_status lgb_tile_open (void *points, size_t piece, const void **at, gb_error *err);
 void lgb_tile_close (void *points, size_t piece);
