@@ -77,6 +77,20 @@ double gb_kmeans_diameter (const gb_kmeans_run *r);
 gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t k, double *out,
                             gb_error *err);
 
+/* -- memory.c */
+
+/* Blocks of a fit: of the host, and for each device. */
+typedef struct gb_kmeans_store {
+  gb_block host, of[GB_DEVICES];
+  gb_device *device[GB_DEVICES];
+  size_t ndevices;
+} gb_kmeans_store;
+
+/* Arrays and parts of the run. Where it fails, what it took is released by the caller, too. */
+gb_status gb_kmeans_furnish (gb_kmeans_run *r, gb_kmeans_store *s, const gb_kmeans_piece *piece,
+                             gb_error *err);
+void gb_kmeans_release (gb_kmeans_store *s, gb_device *first);
+
 /* seeds.c: r->centre becomes the start. */
 gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
 /* Bytes of seeding: of a piece on its device, and on the host. */
