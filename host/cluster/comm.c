@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { AT_ONCE = 63 }; /* ranks that say something in one message */
+
 /* Messages of 'size'-byte items, as many at a time as one may have. */
 #define GB_IN_PIECES(c, at, n, size, call)                                                                   \
   for (size_t done_ = 0, some; done_ < (n); done_ += some) {                                                 \
@@ -62,14 +64,19 @@ gb_status gb_comm_agree (gb_comm *c, gb_status st, gb_error *err) {
   return s.st;
 }
 
-gb_status gb_comm_place (gb_comm *c, size_t n, int64_t *of, size_t *first, size_t *total, gb_error *err) {
+gb_status gb_comm_place (gb_comm *c, int64_t mine, int64_t *before, int64_t *total, gb_status st,
+                         gb_error *err) {
   const size_t rank = gb_comm_rank(c), ranks = gb_comm_ranks(c);
-  for (size_t i = 0; i < ranks; i++) of[i] = i == rank ? (int64_t)n : 0;
-  GB_TRY(gb_comm_sum(c, of, ranks, GB_OK, err));
-  *first = *total = 0;
-  for (size_t i = 0; i < ranks; i++) {
-    if (i < rank) *first += (size_t)of[i];
-    *total += (size_t)of[i];
+  int64_t of[AT_ONCE + 1];
+  *before = *total = 0;
+  for (size_t first = 0; first < ranks; first += AT_ONCE) {
+    const size_t n = ranks - first < AT_ONCE ? ranks - first : AT_ONCE;
+    for (size_t i = 0; i < n; i++) of[i] = first + i == rank ? mine : 0;
+    GB_TRY(gb_comm_sum(c, of, n, st, err));
+    for (size_t i = 0; i < n; i++) {
+      if (first + i < rank) *before += of[i];
+      *total += of[i];
+    }
   }
   return GB_OK;
 }

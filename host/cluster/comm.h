@@ -45,7 +45,8 @@ gb_status gb_comm_broadcast (gb_comm *c, size_t from, void *at, size_t bytes, gb
 /* What the lowest rank that has failed says, at every rank: 'text (rank 1 of 4)'. OK: none has. */
 gb_status gb_comm_agree (gb_comm *c, gb_status st, gb_error *err);
 
-/* Where this rank's n points begin, and how many there are in all. of (ranks + 1): scratch. */
-gb_status gb_comm_place (gb_comm *c, size_t n, int64_t *of, size_t *first, size_t *total, gb_error *err);
+/* What the ranks before this one have of something, and what all have, where no rank has failed. */
+gb_status gb_comm_place (gb_comm *c, int64_t mine, int64_t *before, int64_t *total, gb_status st,
+                         gb_error *err);
 
 #endif
