@@ -171,6 +171,13 @@ static void check_weights (lua_State *L, lgb_points *p) {
              gb_shape_text(s, text));
 }
 
+/* A rank without points. */
+static void add_nothing (lua_State *L, lgb_points *p) {
+  const gb_tensor none = {.dtype = p->dtype, .stride = {(ptrdiff_t)p->d, 1}};
+  if (!lgb_optbool(L, 2, "ranks", false)) lgb_fail(L, GB_ESHAPE, "k-means: no points");
+  add_piece(p, &none, 0, 0);
+}
+
 lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
@@ -185,7 +192,7 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   check_nodes(L, p, count, nodes);
   make_room(L, p, count, nodes);
   for (size_t i = 0; i < count; i++) add_points(L, p, nodes[i], values);
-  if (p->npieces == 0) lgb_fail(L, GB_ESHAPE, "k-means: no points");
+  if (p->npieces == 0) add_nothing(L, p);
   check_weights(L, p);
   return p;
 }
