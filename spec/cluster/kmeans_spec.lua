@@ -70,6 +70,13 @@ describe("gb.kmeans", function()
       assert.is_true(km.centroids:equal(same.centroids) and km.labels:equal(same.labels), dtype)
       assert.equal(same.inertia, km.inertia)
     end
+    for _, dtype in ipairs{"f32", "f16", "bf16", "i64"} do                          -- computed from points of another type
+      local v <const> = (x * 8):to(dtype)
+      local lazy <const> = gb.kmeans{k = 5, init = start}:fit(v)
+      local stored <const> = gb.kmeans{k = 5, init = start}:fit(v:eval())
+      assert.is_true(lazy.centroids:equal(stored.centroids) and lazy.labels:equal(stored.labels), dtype)
+      assert.equal(stored.inertia, lazy.inertia)
+    end
     local whole <const> = (x * 10):round():to "i64":eval()
     assert.is_true(gb.kmeans{k = 5, init = start * 10}:fit(whole).centroids:equal(
       gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids))
