@@ -357,8 +357,8 @@ describe("gb.kmeans", function()
     bad("option", "got number -3", make{k = -3})
     bad("option", "got number 2.5", make{k = 2.5})
     bad("option", "got number nan", make{k = 0 / 0})
-    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, tol, "
-      .. "weights", make{k = 2, clusters = 3})
+    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, "
+      .. "tol, weights", make{k = 2, clusters = 3})
     bad("option", "did you mean 'max_iter'", make{k = 2, maxiter = 3})
     bad("option", "init = 'k-means||' is not in this version", make{k = 2, init = "k-means||"})
     bad("option", "algorithm = 'elkan' is not in this version", make{k = 2, algorithm = "elkan"})
