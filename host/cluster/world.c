@@ -20,11 +20,10 @@ static gb_status find_function (gb_world_function **f, gb_error *err) {
   void *library = gb_library_open("mpi", path, why, sizeof why);
   if (library == NULL)
     return gb_fail(
-        err, GB_EDEVICE,
+        err, GB_EIO,
         "no MPI: %s; it is built where MPI is installed (Debian: libopenmpi-dev), with -DGB_MPI=ON", why);
   void *symbol = dlsym(library, GB_WORLD_SYMBOL);
-  if (symbol == NULL)
-    return gb_fail(err, GB_EDEVICE, "no MPI: %.1000s has no function " GB_WORLD_SYMBOL, path);
+  if (symbol == NULL) return gb_fail(err, GB_EIO, "no MPI: %.1000s has no function " GB_WORLD_SYMBOL, path);
   memcpy(f, &symbol, sizeof *f);
   return GB_OK;
 }
@@ -41,8 +40,7 @@ gb_status gb_world (gb_comm **out, gb_error *err) {
   *out = NULL;
   if (variable == NULL) return GB_OK;
   if (find_function(&f, &why) != GB_OK)
-    return gb_fail(err, GB_EDEVICE,
-                   "this process has been started as one of several (%s=%s), but there is %s", variable,
-                   getenv(variable), why.text);
+    return gb_fail(err, GB_EIO, "this process has been started as one of several (%s=%s), but there is %s",
+                   variable, getenv(variable), why.text);
   return f(GB_WORLD_ABI, out, err);
 }

@@ -11,7 +11,7 @@
 #define GB_WORLD_SYMBOL "gb_mpi_world"
 typedef gb_status gb_world_function (unsigned abi, gb_comm **out, gb_error *err);
 
-/* All ranks; NULL: no launcher started this process, or it started no other. Errors: EDEVICE, with a remedy (no library, another
+/* All ranks; NULL: no launcher started this process, or it started no other. Errors: EIO, with a remedy (no library, another
 ** version, MPI does not begin). */
 gb_status gb_world (gb_comm **out, gb_error *err);
 

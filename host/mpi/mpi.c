@@ -88,7 +88,7 @@ gb_status gb_mpi_world (unsigned abi, gb_comm **out, gb_error *err);
 gb_status gb_mpi_world (unsigned abi, gb_comm **out, gb_error *err) {
   *out = NULL;
   if (abi != GB_WORLD_ABI)
-    return gb_fail(err, GB_EDEVICE,
+    return gb_fail(err, GB_EIO,
                    "no MPI: libgibbous_mpi.so is of version %d, the program of %u: build both together",
                    GB_WORLD_ABI, abi);
   if (!begun) GB_TRY(begin(err));
