@@ -1,4 +1,4 @@
---- A rank that ends in the midst of a fit of the others: ends.lua how.
+--- A rank that ends in the midst of a fit of the others, or spoils it: ends.lua how.
 local gb <const> = require "gibbous"
 
 local how <const> = arg[1]
@@ -15,5 +15,9 @@ if gb.mpi.rank() == 1 then
   elseif how == "close" then os.exit(3, true)
   elseif how == "error" then error "of this rank alone" end
 end
-km:fit(x)
+local fitted <const>, err <const> = pcall(km.fit, km, x)
+if not fitted then
+  if gb.mpi.rank() == 0 then os.execute "sleep 0.4" end      -- the others have ended
+  error(err, 0)
+end
 print("rank " .. gb.mpi.rank() .. " ends well")

@@ -189,7 +189,7 @@ end
 -- Errors: nan (row and column), shape, option, refused (with the smallest budget), interrupted; km is then as before.
 function methods.fit(self, X, opts)
   local f <const> = fields(self)
-  local list <const>, weights <const>, p <const> = ranks.agreed(f.o.ranks, function() return prepared(f, X, opts) end)
+  local list <const>, weights <const>, p <const> = ranks.joined(f.o.ranks, function() return prepared(f, X, opts) end)
   local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
   set(f, {centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia, iterations = r.facts.iterations,
     converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = bytes, planned = p.peak, rows = p.n})
@@ -276,7 +276,7 @@ end
 -- starts the centroids as a fit would. km.inertia is that of the batch at the centroids it met. Gives km.
 function methods.partial_fit(self, X, opts)
   local f <const> = fields(self)
-  local list <const>, weights <const> = ranks.agreed(f.o.ranks, function()
+  local list <const>, weights <const> = ranks.joined(f.o.ranks, function()
     local o <const> = options.parse(opts, FIT, "partial_fit")
     local rows <const> = points.list(X, "partial_fit")
     if f.centroids then points.check_width(rows, f.centroids.shape[2], "partial_fit") end
