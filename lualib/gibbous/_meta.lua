@@ -3,7 +3,7 @@
 -- Dimensions and positions count from 1, negative from the end; ranges include both ends. Everything is lazy unless it
 -- says "evaluates". Shapes are written (n, m).
 
----@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"bool"
+---@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"i32"|"bool"
 ---@alias gibbous.operand gibbous.tensor|gibbous.param|number
 ---@class gibbous.make {dtype: gibbous.dtype, device: string}
 ---@class gibbous.random {dtype: gibbous.dtype, device: string, seed: integer}

@@ -49,7 +49,8 @@ end
 
 --- Extremes of k groups of rows, in one pass over n k d masked values.
 local function extreme(x, labels, k, largest)
-  local t <const>, y <const>, n <const> = checked(x, labels, k, largest and "gb.segment_max" or "gb.segment_min")
+  local t, y <const>, n <const> = checked(x, labels, k, largest and "gb.segment_max" or "gb.segment_min")
+  if t.dtype == "i32" then t = t:to "i64" end
   local least = -math.huge
   if not is_float(t) then least = math.mininteger end
   local ndim <const>, rows <const> = t.ndim + 1, {}
@@ -169,7 +170,7 @@ end
 ---@return gibbous.tensor (..., k)
 function M.one_hot(labels, k, opts)
   local what <const> = "gb.one_hot"
-  local o <const> = options.parse(opts, {dtype = {"f64", "f32", "f16", "bf16", "i64", "bool"}}, what)
+  local o <const> = options.parse(opts, {dtype = {"f64", "f32", "f16", "bf16", "i64", "i32", "bool"}}, what)
   k = subject.whole(k, 1, "k", what)
   local y <const> = labels_of.checked(labels_of.of(labels, what), k, what)
   local dtype <const> = o.dtype or core.config().dtype

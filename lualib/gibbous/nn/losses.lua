@@ -70,7 +70,6 @@ local function checked_labels(scores, labels, what)
     core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape),
       tostring(y.shape)))
   end
-  if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype)) end
   return z, labels_of.of(y, what, z.device)
 end
 
