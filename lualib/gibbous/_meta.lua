@@ -170,7 +170,7 @@ function tensor:select(d, i) end
 
 --- The entries at the given positions of dimension d; a mask is observed.
 ---@param d integer
----@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64) or a mask (bool)
+---@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64 or i32) or a mask (bool)
 ---@return gibbous.tensor
 function tensor:index(d, idx) end
 
@@ -190,13 +190,13 @@ function tensor:index_add(d, idx, y) end
 
 --- out[i, j] = x[i, index[i, j]] along d, here the last of two: one position an element.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@return gibbous.tensor  the shape of index
 function tensor:gather(d, index) end
 
 --- x with src[i, j] added at [i, index[i, j]] along d, here the last of two, in their order: the reverse of gather.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@param src gibbous.tensor|number  the shape of index
 ---@return gibbous.tensor
 function tensor:scatter_add(d, index, src) end
@@ -541,7 +541,7 @@ function tensor:nonzero() end
 
 --- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing but the result is stored.
 ---@param x gibbous.tensor  (n, ...)
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
 function gb.segment_sum(x, labels, k) end
@@ -559,7 +559,7 @@ function gb.segment_max(x, labels, k) end
 function gb.segment_min(x, labels, k) end
 
 --- How often each label occurs, i64; with weights (n) the sum of those of each. Without k observes the labels: k is the largest.
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param o {k: integer, weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor (k)
 function gb.bincount(labels, o) end
@@ -573,7 +573,7 @@ function gb.bincount(labels, o) end
 function gb.histogram(x, o) end
 
 --- Rows of zeros with a 1 at each label; a mask that is not stored where it is multiplied or summed.
----@param labels gibbous.tensor|integer[]  (...), i64
+---@param labels gibbous.tensor|integer[]  (...), i64 or i32
 ---@param k integer
 ---@param o {dtype: gibbous.dtype}?
 ---@return gibbous.tensor (..., k)

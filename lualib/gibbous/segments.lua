@@ -29,7 +29,7 @@ end
 
 --- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing larger than x or the result.
 ---@param x gibbous.tensor        (n, ...)
----@param labels gibbous.tensor   (n), i64, from 1 to k
+---@param labels gibbous.tensor   (n), i64 or i32, from 1 to k
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
 function M.segment_sum(x, labels, k) return add_rows(checked(x, labels, k, "gb.segment_sum")) end
@@ -68,7 +68,7 @@ function M.segment_min(x, labels, k) return extreme(x, labels, k, false) end
 
 --- How often each label occurs, (k) of i64; with weights (n) the sum of those of each label. Without k the labels are observed:
 -- k is the largest.
----@param labels gibbous.tensor   (n), i64, from 1
+---@param labels gibbous.tensor   (n), i64 or i32, from 1
 ---@param opts {k: integer, weights: gibbous.tensor}?
 ---@return gibbous.tensor (k)
 function M.bincount(labels, opts)
@@ -164,7 +164,7 @@ function M.histogram(x, opts)
 end
 
 --- Rows of zeros with a 1 at each label: a mask that streams where it is multiplied or summed.
----@param labels gibbous.tensor   (...), i64, from 1 to k
+---@param labels gibbous.tensor   (...), i64 or i32, from 1 to k
 ---@param k integer
 ---@param opts {dtype: gibbous.dtype}?
 ---@return gibbous.tensor (..., k)

@@ -58,6 +58,8 @@ describe("i32", function()
       function(x) return x:sum() end, function(x) return x:prod() end, function(x) return x:max() end, function(x) return x:min() end,
       function(x) return x:argmax() end, function(x) return x + (1 << 40) end, function(x) return (1 << 40) - x end,
       function(x, y) return x:index_add(1, {2}, y:slice(1, 1, 1)) end, function(x) return x:relu() end,
+      function(x) return (x:sort(1)):cumsum(1) end, function(x) return x:index(1, {6, 1, 2}):to "i64" end,
+      function(x) return gb.cat({x:index(1, {6, 1, 2}):to "i64", x:to "i64"}, 1) end,
     }
     for i, f in ipairs(ops) do
       local want <const> = f(wide(list), wide(other))
@@ -148,7 +150,10 @@ describe("i32", function()
     local function growth(f) return gb.plan(f(n)).peak - gb.plan(f(n - 1000)).peak end
     assert.equal(4 * 1000, growth(function(m) return gb.ones(m, {dtype = "i32"}) end))
     assert.equal(8 * 1000, growth(function(m) return y:slice(1, 1, m):to "i64" end))
-    assert.equal(16 * 1000, growth(function(m) return x:index(1, gb.range(1, m, {dtype = "i32"}):eval()) end))
+    local function positions(m) return gb.range(1, m, {dtype = "i32"}):eval() end
+    assert.equal(16 * 1000, growth(function(m) return x:index(1, positions(m)) end))
+    local none <const> = gb.zeros(n, {dtype = "i64"})
+    assert.equal(8 * 1000, growth(function(m) return none:index_add(1, positions(m), gb.ones(m, {dtype = "i64"})) end))
     local at <const> = (y % 7 + 1):to "i32":eval()
     assert.is_true(gb.plan(gb.segment_sum(x, at, 7)).peak < 4 * n)
     local plan <close> = gb.plan((y * 2):to "i32")

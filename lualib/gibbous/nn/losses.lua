@@ -84,7 +84,7 @@ end
 -- where its value is known, else where the loss is computed.
 -- weights (n): "mean" is then sum w l / sum w.
 ---@param logits gibbous.tensor  (n, k)
----@param labels gibbous.tensor  (n), i64, positions from 1 to k
+---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
 ---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor
 function M.cross_entropy(logits, labels, opts)
@@ -98,7 +98,7 @@ end
 
 --- -log_p[i, labels[i]] of log probabilities, averaged over rows; as cross_entropy.
 ---@param log_p gibbous.tensor  (n, k)
----@param labels gibbous.tensor  (n), i64, positions from 1 to k
+---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
 ---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor
 function M.nll(log_p, labels, opts)
