@@ -311,7 +311,8 @@ end
 rows[#rows + 1] = {name = "to", ops = {"cast"}, public = {"tensor.to"}, weight = 3, smooth = true, make = function(g)
   local x <const> = g.mode == 0 and g:any() or g:float()
   if not x then return nil end
-  local to <const> = g.mode == 0 and g:choose{g.dtype, "i64", "f64", "bool", "f32", g.dtype, "f16", "i32", "i32"} or g:choose{"f32", "f64"}
+  local to <const> = g.mode == 0 and g:choose{g.dtype, "i64", "f64", "bool", "f32", g.dtype, "f16", "i32", "i32"}
+    or g:choose{"f32", "f64"}
   if dense.is_float(to) and x.most > 3e4 and to == "f16" then return nil end
   if to == x.dtype then return nil end
   local narrow = to

@@ -53,9 +53,11 @@ describe("i32", function()
     local a <const>, b <const> = narrow(list), narrow(other)
     local ops <const> = {
       function(x, y) return x + y end, function(x, y) return x * y end, function(x, y) return x - 5 * y end,
-      function(x, y) return x // y end, function(x, y) return x % y end, function(x) return -x end, function(x) return x:abs() end,
+      function(x, y) return x // y end, function(x, y) return x % y end, function(x) return -x end,
+      function(x) return x:abs() end,
       function(x, y) return gb.maximum(x, y) end, function(x) return x:clamp(-3, 1 << 40) end, function(x) return x:cumsum(1) end,
-      function(x) return x:sum() end, function(x) return x:prod() end, function(x) return x:max() end, function(x) return x:min() end,
+      function(x) return x:sum() end, function(x) return x:prod() end, function(x) return x:max() end,
+      function(x) return x:min() end,
       function(x) return x:argmax() end, function(x) return x + (1 << 40) end, function(x) return (1 << 40) - x end,
       function(x, y) return x:index_add(1, {2}, y:slice(1, 1, 1)) end, function(x) return x:relu() end,
       function(x) return (x:sort(1)):cumsum(1) end, function(x) return x:index(1, {6, 1, 2}):to "i64" end,
@@ -121,7 +123,8 @@ describe("i32", function()
     local list <const>, x <const> = {3, 1, 3, 2}, gb.tensor{{1, 2}, {3, 4}, {5, 6}, {7, 8}}
     local y <const>, z <const> = narrow(list), wide(list)
     local uses <const> = {
-      function(at) return x:index(1, at) end, function(at) return x:put(1, at, x) end, function(at) return x:index_add(1, at, x) end,
+      function(at) return x:index(1, at) end, function(at) return x:put(1, at, x) end,
+      function(at) return x:index_add(1, at, x) end,
       function(at) return gb.segment_sum(x, at, 3) end, function(at) return gb.segment_mean(x, at, 3) end,
       function(at) return gb.segment_max(x, at, 3) end, function(at) return gb.segment_min(x, at, 3) end,
       function(at) return gb.bincount(at) end, function(at) return gb.bincount(at, {weights = {1, 2, 3, 4}}) end,
