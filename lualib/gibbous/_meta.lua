@@ -1005,7 +1005,7 @@ function gb.type(v) end
 function gb.load(path, o) end
 
 --- Centroids of k clusters by Lloyd's iterations, with exact sums: the same bits for any number of threads, pieces and bytes. An
---- object with fields centroids (k, d) of f64, labels (n) of i64 from 1, inertia, iterations, converged, history, empty (clusters
+--- object with fields centroids (k, d) of f64, labels (n) of i32 from 1, inertia, iterations, converged, history, empty (clusters
 --- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
 --- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
@@ -1023,7 +1023,7 @@ function kmeans:fit(X, o) end
 ---@return table
 function kmeans:plan(X, o) end
 
---- Numbers of the nearest centroids, (n) of i64, from 1. Evaluates.
+--- Numbers of the nearest centroids, (n) of i32, from 1. Evaluates.
 ---@return gibbous.tensor
 function kmeans:predict(X) end
 
@@ -1103,20 +1103,13 @@ function core.high_water(peak) end
 ---@return table<string, integer>
 function core.kmeans_bytes(list, o) end
 
---- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
+--- K-means of the rows of a list of tensors: labels (n) of i32 from 1, centroids and shift (f64), history, {inertia, iterations,
 --- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, device.
 function core.kmeans_fit(list, o) end
 
 --- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device;
 --- labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
-
---- Labels of core.kmeans_fit as a tensor (n) of i64, from 1.
----@return gibbous.tensor
-function core.kmeans_labels(labels) end
-
---- Labels of core.kmeans_fit go at once.
-function core.kmeans_drop(labels) end
 
 --- What the last evaluation did.
 function core.last_run() end
