@@ -92,6 +92,8 @@ describe("i32", function()
     assert.is_false(x:equal(wide{1, 2}))
     assert.is_true(x:equal(narrow{1, 2}))
     raises("dtype", "exp: expected float tensors", x.exp, x)
+    raises("option", "integers divided by the number 0", function() return x // 0 end)
+    raises("option", "integers divided by the number 0", function() return x % gb.full({}, 0, {dtype = "i32"}) end)
     raises("dtype", "a float tensor expected", x.requires_grad, x)
   end)
 
