@@ -29,15 +29,17 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"device", "k",   "max_iter", "minibatch", "seed",
-                                        "start",  "tol", "weights",  NULL};
+static const char *const fit_names[] = {"device", "k",     "max_iter", "minibatch", "ranks", "runs",
+                                        "seed",   "start", "tol",      "weights",   NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
   gb_kmeans_options o = {.k = check_count(L, "k", 1, (lua_Integer)GB_CLUSTER_MOST),
                          .max_iter = check_count(L, "max_iter", 0, 1 << 24),
                          .tol = lgb_optnumber(L, 2, "tol", 1e-4),
-                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0)};
+                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0),
+                         .runs = (size_t)lgb_optinteger(L, 2, "runs", 1),
+                         .comm = lgb_checkranks(L, 2)};
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
@@ -71,7 +73,7 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
   lua_setfield(L, -2, name);
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, weights, device}): bytes of each buffer of a fit, nothing of which is allocated */
+/* core.kmeans_bytes({x, ...}, {k, start, weights, device, ranks}): bytes of each buffer of a fit, nothing of which is allocated */
 static int kmeans_bytes (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, false);
   gb_node *start;
@@ -159,8 +161,8 @@ static void count_from_1 (gb_tensor *labels) {
   for (size_t i = 0; i < labels->shape.dim[0]; i++) label[i]++;
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, weights, device}): labels (n) of i32 from 1, centroids, shift, history,
-** {inertia, iterations, empty, converged, change} */
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, runs, weights, device, ranks}): labels (n) of i32 from 1,
+** centroids, shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, true);
   lgb_session *s = p->session;
@@ -202,15 +204,16 @@ static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
   return m;
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels}): labels (n) of i32, inertia, sums (k, d + 1) */
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels, ranks}): labels (n) of i32, inertia, sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "device", "k", "labels", "shift", "sums", "weights", NULL};
+  static const char *const names[] = {"centroids", "device", "k",       "labels", "ranks",
+                                      "shift",     "sums",   "weights", NULL};
   lgb_points *p = lgb_checkpoints(L, true);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);
   const bool sums = lgb_optbool(L, 2, "sums", false), labels = lgb_optbool(L, 2, "labels", false);
   double inertia = 0;
-  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia};
+  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia, .comm = labels ? NULL : lgb_checkranks(L, 2)};
   gb_tensor *l = NULL, *sum = NULL;
   gb_error err;
   if (labels) l = push_array(L, p->session, GB_I32, gb_shape_of(1, &p->n), "labels");
