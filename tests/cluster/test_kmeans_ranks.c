@@ -76,7 +76,7 @@ static void for_all (problem *p, gb_dtype dtype, gb_kmeans_start start, const do
   for (size_t i = 0; i < p->ranks; i++) {
     p->rank[i].dtype = dtype;
     p->rank[i].o.start = start;
-    p->rank[i].o.given = i == 0 ? given : given + 1; /* that of rank 0 is every rank's */
+    p->rank[i].o.given = i == 0 ? given : NULL; /* that of rank 0 is every rank's */
     p->rank[i].weighted = p->weight != NULL;
   }
 }
@@ -293,7 +293,7 @@ static void centres_depend_on_no_order_of_ranks (void **state) {
 
 static void empty_clusters_take_the_farthest_points_of_all_ranks (void **state) {
   (void)state;
-  static const double x[] = {-10, -9.5, -9, -8.5, -8, -1, 1, 9, 9.5, 10}, start[] = {-1, 100, -200, -1};
+  static const double x[] = {-10, -9.5, -9, -8.5, -8, -1, 1, 9, 9.5, 10}, start[] = {-1, 100, -200};
   static const size_t share[][4] = {{10, 0, 0, 0}, {5, 5, 0, 0}, {9, 0, 0, 1}, {0, 1, 8, 1}, {8, 1, 1, 0}};
   for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
     problem *p = new_problem(10, 1, x, 3, 4);
@@ -463,7 +463,7 @@ static void a_failure_of_one_rank_is_that_of_all (void **state) {
 /* The same where clusters without points take others: rank 2 has the farthest. */
 static void failures_while_clusters_are_filled (void **state) {
   (void)state;
-  static const double x[] = {-10, -9.5, -9, -8.5, -8, -1, 1, 9, 9.5, 10}, start[] = {-1, 100, -200, -1};
+  static const double x[] = {-10, -9.5, -9, -8.5, -8, -1, 1, 9, 9.5, 10}, start[] = {-1, 100, -200};
   for (size_t rank = 0; rank < 3; rank++) {
     problem *whole = new_problem(10, 1, x, 3, 3);
     for_all(whole, GB_F64, GB_KMEANS_GIVEN, start);
