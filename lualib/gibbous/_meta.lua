@@ -1353,6 +1353,11 @@ function core.figure_add(figure, kind, x, y, o) end
 --- Adds a heat map to a figure.
 function core.figure_heatmap(figure, z, x, y) end
 
+--- Names on the vertical axis of a figure, at these heights, in place of numbers.
+---@param at number[]
+---@param names string[]
+function core.figure_ticks(figure, at, names) end
+
 --- Draws a figure to a file.
 function core.figure_save(figure, path, width, height) end
 
