@@ -1039,9 +1039,27 @@ function kmeans:transform(X) end
 ---@return gibbous.kmeans
 function kmeans:partial_fit(X, o) end
 
+--- Silhouettes of the rows of X and their nearest centroids, as of gb.silhouette. o: sample, seed, simplified. Evaluates.
+---@return gibbous.silhouette
+function kmeans:silhouette(X, o) end
+
+--- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order: X:index(1, km:order()). Of the rows
+--- of the fit, or of X. Evaluates.
+---@return gibbous.tensor
+function kmeans:order(X) end
+
 --- Writes the object to one file, which gb.load(path) reads.
 ---@param path string
 function kmeans:save(path) end
+
+--- Silhouettes of rows with labels (n) from 1: (b - a) / max(a, b), a the mean Euclidean distance to the other rows of a row's
+--- cluster, b the least mean distance to the rows of another; 0 of a row that is alone. Fields: mean, values (m), rows (of a
+--- sample, else nil), labels (m), means (k), counts (k), n, k. o: k (the largest label); sample: so many rows, drawn by seed (0), are
+--- compared with all; simplified: distances to the means of the clusters. X: a tensor (n, d), a list of tensors, an expression. Work
+--- n^2 d (sample: m n d; simplified: n k d); nothing of n x n or n x k is stored. Evaluates.
+---@param o {k: integer, sample: integer, seed: integer, simplified: boolean}?
+---@return gibbous.silhouette
+function gb.silhouette(X, labels, o) end
 
 --- The number of this rank, from 0, of those that mpirun started; without it there is one, 0.
 ---@return integer

@@ -372,6 +372,8 @@ local function new(o, values)
   return setmetatable({_fields = f}, KMeans)
 end
 
+require "gibbous.kmeans.uses"{methods = methods, fitted = fitted, known_points = known_points, labels = labels_of}
+
 require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name,
   labels = labels_of}
 
