@@ -31,7 +31,7 @@
 ---@operator len: integer
 local tensor = {}
 
-local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}}
+local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}, plot = {}}
 local plan, kmeans = {}, {}
 local core = {}
 
@@ -1060,6 +1060,17 @@ function kmeans:save(path) end
 ---@param o {k: integer, sample: integer, seed: integer, simplified: boolean}?
 ---@return gibbous.silhouette
 function gb.silhouette(X, labels, o) end
+
+--- A figure of what gb.silhouette or km:silhouette gives: a bar a row, sorted within its cluster, clusters from the top; the line is
+--- the mean. o: title, xlabel, ylabel.
+---@param s gibbous.silhouette
+---@return gibbous.figure
+function gb.plot.silhouette(s, o) end
+
+--- A figure of inertia against k, from a list of {k, inertia} or of fitted k-means; and the k of its elbow, the point farthest below
+--- the chord from the first to the last, or nil where none lies below. o: title, xlabel, ylabel.
+---@return gibbous.figure, integer|nil
+function gb.plot.elbow(list, o) end
 
 --- The number of this rank, from 0, of those that mpirun started; without it there is one, 0.
 ---@return integer

@@ -144,5 +144,13 @@ function M.posterior(model, opts)
   return fig
 end
 
+local clusters <const> = require "gibbous.plot.clusters"
+
+--- Sorted silhouettes by cluster: s is what gb.silhouette gives.
+function M.silhouette(s, opts) return clusters.silhouette(M.figure, s, opts) end
+
+--- Inertia against k, and the k of its elbow: list of {k, inertia} or of fitted k-means.
+function M.elbow(list, opts) return clusters.elbow(M.figure, list, opts) end
+
 return require "gibbous.names"(M, "gb.plot",
   {"training", "calibration", "residuals", "convergence", "memory", "sweep"})

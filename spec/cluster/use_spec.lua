@@ -292,3 +292,124 @@ describe("k-means", function()
     raises("option", "silhouette: 300 rows of 1 cluster:", function() gb.kmeans{k = 1}:fit(x):silhouette(x) end)
   end)
 end)
+
+describe("gb.plot.silhouette", function()
+  after_each(support.sweep)
+
+  --- Calls of the core that draw what f makes, tensors as lists.
+  local function drawn(f)
+    local out <const> = {}
+    local function noted(name)
+      return function(...)
+        local row <const> = {name}
+        for i = 1, select("#", ...) do
+          local v <const> = (select(i, ...))
+          row[i + 1] = core.type(v) == "tensor" and v:totable() or v == nil and "nil" or v
+        end
+        out[#out + 1] = row
+        return "F"
+      end
+    end
+    local got <const> = table.pack(support.with(core, {figure = noted "figure", figure_add = noted "add",
+      figure_ticks = noted "ticks"}, f))
+    return out, got
+  end
+
+  it("has a bar a row, sorted within its cluster, and the mean", function()
+    local x <const>, y <const> = gb.tensor{{0}, {1}, {9}, {2}, {12}, {50}}, gb.tensor({1, 1, 3, 1, 3, 4}, whole)
+    local s <const> = gb.silhouette(x, y)
+    local v <const> = s.values:totable()
+    local got <const> = drawn(function() gb.plot.silhouette(s) end)
+    assert.same({"figure", "silhouettes of 6 rows", ("silhouette; the line is the mean, %.3f"):format(s.mean), "cluster"}, got[1])
+    assert.same({"ticks", "F", {7.0, 3.5, 1.0}, {"1", "3", "4"}}, got[2])
+    local function down(list)
+      table.sort(list, function(a, b) return a > b end)
+      return list
+    end
+    assert.same({"add", "F", "bars", down{v[1], v[2], v[4]}, {8, 7, 6}, "nil", "nil", 1}, got[3])
+    assert.same({"add", "F", "bars", down{v[3], v[5]}, {4, 3}, "nil", "nil", 3}, got[4])
+    assert.same({"add", "F", "bars", {0}, {1}, "nil", "nil", 4}, got[5])
+    assert.same({"add", "F", "line", {s.mean, s.mean}, {0.5, 8.5}, "nil", "nil", 7}, got[6])
+    assert.equal(6, #got)
+    local few <const> = gb.silhouette(x, y, {sample = 4, seed = 1})
+    got[1] = drawn(function() gb.plot.silhouette(few, {xlabel = "s", ylabel = "c"}) end)[1]
+    assert.same({"figure", "silhouettes of 4 drawn of 6 rows", "s", "c"}, got[1])
+  end)
+
+  it("repeats six colours, and gives gaps a fifth of the picture at most", function()
+    local y <const> = gb.range(1, 1200, 1, whole) % 40 + 1
+    local got <const> = drawn(function() gb.plot.silhouette(gb.silhouette(gb.randn(1200, 1, {seed = 1}), y), {title = "T"}) end)
+    assert.equal("T", got[1][2])
+    for j = 1, 40 do assert.equal((j - 1) % 6 + 1, got[j + 2][8]) end
+    assert.same({0.5, 1200 + 39 * 6 + 0.5}, got[43][5])
+  end)
+
+  it("is drawn to files and as text", function()
+    local x <const>, y <const> = blobs(200, 2, 4)
+    local fig <const> = gb.plot.silhouette(gb.silhouette(x, y))
+    for _, ending in ipairs{".svg", ".png", ".pdf"} do
+      local path <const> = support.path(ending)
+      fig:save(path)
+      assert.is_true(#support.read(path) > 3000)
+    end
+    local text <const> = fig:text(80, 30)
+    for _, word in ipairs{"silhouettes of 200 rows", "cluster", "1┤", "3┤", "▒▒▒▒", "the line is the mean"} do
+      assert.is_true(text:find(word, 1, true) ~= nil, word)
+    end
+  end)
+
+  it("refuses other things", function()
+    for _, v in ipairs{3, "x", {}, gb.ones(3)} do
+      raises("option", "gb.plot.silhouette: what gb.silhouette or km:silhouette gives is needed, got ", gb.plot.silhouette, v)
+    end
+    local x <const>, y <const> = blobs(20, 2, 3)
+    raises("option", "gb.plot.silhouette: unknown option 'titel', did you mean 'title'?", gb.plot.silhouette, gb.silhouette(x, y),
+      {titel = "x"})
+  end)
+
+  -- Elbows ------------------------------------------------------------------------------------------------------------------
+
+  it("has a sister that marks the elbow", function()
+    local got <const>, made <const> = drawn(function() return gb.plot.elbow{{5, 10}, {1, 100}, {2, 40}, {3, 20}} end)
+    assert.equal(2, made[2])                               -- below the chord by 37.5, 35
+    assert.same({"figure", "", "clusters k; the elbow is at 2", "inertia"}, got[1])
+    assert.same({"add", "F", "line", {1, 5}, {100, 10}, "nil", "nil", 7}, got[2])
+    assert.same({"add", "F", "line", {2, 2}, {40, 77.5}, "nil", "nil", 7}, got[3])
+    assert.same({"add", "F", "line", {1, 2, 3, 5}, {100, 40, 20, 10}, "nil", "nil", 1}, got[4])
+    assert.same({"add", "F", "scatter", {1, 2, 3, 5}, {100, 40, 20, 10}, "nil", "nil", 1}, got[5])
+    assert.same({"add", "F", "scatter", {2}, {40}, "nil", "nil", 2}, got[6])
+    assert.equal(6, #got)
+    for _, list in ipairs{{{1, 4}, {2, 3.5}, {3, 1}}, {{1, 4}, {2, 1}}, {{3, 3}}, {{1, 3}, {2, 2}, {3, 1}}} do
+      local calls <const>, none <const> = drawn(function() return gb.plot.elbow(list, {title = "t", ylabel = "y"}) end)
+      assert.is_nil(none[2])
+      assert.same({"figure", "t", "clusters k", "y"}, calls[1])
+      assert.equal(4, #calls)
+    end
+  end)
+
+  it("takes k-means that were fitted", function()
+    local x <const> = blobs(401, 2, 6, {spread = 0.1})
+    local fits <const> = {}
+    for k = 1, 9 do fits[k] = gb.kmeans{k = k, n_init = 3}:fit(x) end
+    local path <const> = support.path ".png"
+    local fig <const>, k <const> = gb.plot.elbow(fits)
+    fig:save(path)
+    assert.is_true(#support.read(path) > 3000)
+    local pairs_of <const> = {}
+    for i, km in ipairs(fits) do pairs_of[i] = {km.k, km.inertia} end
+    assert.equal(k, (select(2, gb.plot.elbow(pairs_of))))
+    assert.is_true(k >= 3 and k <= 6)
+  end)
+
+  it("says what a curve is made of", function()
+    for _, row in ipairs{
+      {"a list of {k, inertia}, or of k-means that were fitted, is needed", nil}, {"a list of {k, inertia}, or", {}},
+      {"a list of {k, inertia}, or", gb.kmeans{k = 2}},
+      {"element 2 must be {k, inertia} or a k-means that was fitted", {{1, 2}, {2}}},
+      {"element 1 must be {k, inertia}", {gb.kmeans{k = 2}}}, {"element 1 must be {k, inertia}", {{1.5, 2}}},
+      {"element 1 must be {k, inertia}", {{1, 0 / 0}}}, {"element 1 must be {k, inertia}", {3}},
+      {"k = 2 is there twice", {{2, 1}, {2, 1}}},
+    } do raises("option", "gb.plot.elbow: " .. row[1], gb.plot.elbow, row[2]) end
+    raises("option", "gb.plot.elbow: unknown option 'x'", gb.plot.elbow, {{1, 2}}, {x = 1})
+  end)
+end)
