@@ -870,6 +870,15 @@ function kernel:matrix() end
 ---@return gibbous.gp.multitask
 function gb.gp.multitask(o) end
 
+--- m places that stand for the rows of x, (n, d) or (n), as a tensor (m, d) of its type (of whole numbers f64). o: method "kmeans"
+--- (centroids of a k-means by Euclidean distance: give x in units of the lengthscales) or "random" (distinct rows); seed (0);
+--- weights, one a row. Fewer distinct rows than m are an error. Evaluates.
+---@param x gibbous.tensor
+---@param m integer
+---@param o {method: "kmeans"|"random", seed: integer, weights: gibbous.tensor}?
+---@return gibbous.tensor
+function gb.gp.inducing_points(x, m, o) end
+
 --- Noise with a variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
 ---@return gibbous.likelihood
 function gb.likelihoods.tasks(v) end

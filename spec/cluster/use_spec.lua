@@ -228,8 +228,8 @@ describe("gb.silhouette", function()
       {"option", "gb.silhouette: sample = 21 of 20 rows: leave it out for all rows", x, y, {sample = 21}},
       {"option", "gb.silhouette: sample must be a whole number, 1 or more, got 0", x, y, {sample = 0}},
       {"option", "gb.silhouette: unknown option 'smple', did you mean 'sample'?", x, y, {smple = 3}},
-      {"nan", "gb.silhouette: row 12, column 2 is nan: leave such rows out", nan, y},
-      {"nan", "gb.silhouette: row 12, column 2 is nan: leave such rows out", {x:slice(1, 1, 9), nan:slice(1, 10, 20)}, y},
+      {"nan", "gb.silhouette: the point in row 12 is not finite in column 2", nan, y},
+      {"nan", "gb.silhouette: the point in row 12 is not finite in column 2", {x:slice(1, 1, 9), nan:slice(1, 10, 20)}, y},
       {"shape", "gb.silhouette: element 2 of the list has 1 columns, the first has 2", {x, gb.ones(3, 1)}, y},
       {"dtype", "gb.silhouette: element 2 of the list is f32, the first is f64", {x, x:to "f32"}, y},
       {"option", "gb.silhouette: the points must be a tensor (n, d) or a list of such tensors, got nil", nil, y},
@@ -411,5 +411,104 @@ describe("gb.plot.silhouette", function()
       {"k = 2 is there twice", {{2, 1}, {2, 1}}},
     } do raises("option", "gb.plot.elbow: " .. row[1], gb.plot.elbow, row[2]) end
     raises("option", "gb.plot.elbow: unknown option 'x'", gb.plot.elbow, {{1, 2}}, {x = 1})
+  end)
+end)
+
+describe("gb.gp.inducing_points", function()
+  local function points(...) return gb.gp.inducing_points(...) end
+
+  --- What K_xz K_zz^-1 K_zx leaves out of K, as a share of its trace.
+  local function left_out(x, z, kernel)
+    local kzz <const> = kernel(z, z) + 1e-8 * gb.eye(#z)
+    local normal <const> = kernel(z, x):matmul(kernel(x, z))
+    return 1 - gb.linalg.solve(kzz, normal):diagonal():sum():item() / kernel:diag(x):sum():item()
+  end
+
+  it("leave less of a covariance by k-means than random rows do", function()
+    local x <const> = gb.cat({gb.randn(1500, 2, {seed = 1}), gb.randn(60, 2, {seed = 2}) * 0.3 + 5}, 1):eval()
+    local kernel <const> = gb.kernels.rbf{lengthscale = 0.6}
+    local by_kmeans <const> = left_out(x, points(x, 60), kernel)
+    local sum, least = 0, math.huge
+    for seed = 1, 8 do
+      local v <const> = left_out(x, points(x, 60, {method = "random", seed = seed}), kernel)
+      sum, least = sum + v, math.min(least, v)
+    end
+    assert.is_true(by_kmeans > 0 and by_kmeans < 0.6 * sum / 8 and by_kmeans < 0.8 * least,
+      ("%g, %g, %g"):format(by_kmeans, sum / 8, least))
+  end)
+
+  it("are the centroids of a k-means, in the type of x", function()
+    local x <const> = blobs(200, 3, 5)
+    local want <const> = gb.kmeans{k = 7, seed = 4}:fit(x, {weights = gb.range(1, 200) % 3})
+    assert.is_true(points(x, 7, {seed = 4, weights = gb.range(1, 200) % 3}):equal(want.centroids))
+    assert.is_true(points(x, 7):equal(gb.kmeans{k = 7}:fit(x).centroids))
+    for _, dtype in ipairs{"f32", "f16", "bf16"} do
+      for _, method in ipairs{"kmeans", "random"} do
+        local z <const> = points(x:to(dtype), 7, {method = method})
+        assert.same({dtype, 7, 3}, {z.dtype, #z, z.shape[2]})
+      end
+    end
+    for _, method in ipairs{"kmeans", "random"} do
+      assert.equal("f64", points(gb.tensor({{1}, {5}, {9}}, whole), 2, {method = method}).dtype)
+      assert.equal("2x1", tostring(points(gb.tensor{1, 2, 3}, 2, {method = method}).shape))
+    end
+  end)
+
+  it("are distinct rows, drawn by the seed", function()
+    local x <const> = (gb.range(1, 90) // 3 * 1.0):unsqueeze(2):eval()                 -- 31 distinct values
+    local z <const> = points(x, 31, {method = "random", seed = 2}):squeeze(2):totable()
+    table.sort(z)
+    for i = 1, 31 do assert.equal(i - 1, z[i]) end
+    local few <const> = points(x, 5, {method = "random", seed = 2})
+    assert.is_true(few:equal(points(x, 31, {method = "random", seed = 2}):slice(1, 1, 5)))
+    assert.is_false(few:equal(points(x, 5, {method = "random", seed = 3})))
+    assert.is_true(points(x, 5, {method = "random"}):equal(points(x, 5, {method = "random", seed = 0})))
+  end)
+
+  it("are drawn by weight", function()
+    local x <const>, hits = gb.range(1, 4):unsqueeze(2):eval(), {0, 0, 0, 0}
+    for seed = 1, 400 do
+      local at <const> = points(x, 1, {method = "random", seed = seed, weights = {1, 0, 6, 3}}):item() // 1 | 0
+      hits[at] = hits[at] + 1
+    end
+    assert.equal(0, hits[2])
+    for i, want in ipairs{40, 0, 240, 120} do assert.is_true(math.abs(hits[i] - want) <= 45, table.concat(hits, " ")) end
+    local z <const> = points(x, 3, {method = "random", weights = {1, 0, 6, 3}}):squeeze(2):totable()
+    table.sort(z)
+    assert.same({1.0, 3.0, 4.0}, z)
+  end)
+
+  it("are refused where there are not so many, or x is no numbers", function()
+    local x <const>, nan <const> = blobs(9, 2, 3), gb.tensor{{1, 2}, {3, 0 / 0}, {4, 5}}
+    for _, method in ipairs{"kmeans", "random"} do
+      local o <const> = {method = method}
+      for _, row in ipairs{
+        {"shape", "9 rows cannot be 10 points: choose m of at most 9", x, 10, o},
+        {"shape", "2 distinct rows cannot be 3 points: choose m of at most 2", gb.tensor{{1, 2}, {3, 4}, {1, 2}, {3, 4}}, 3, o},
+        {"option", "m must be a whole number, 1 or more, got 0", x, 0, o},
+        {"option", "takes a tensor, got string", "x", 2, o},
+        {"shape", "the points must be a tensor (n, d), got shape 2x2x2", gb.ones(2, 2, 2), 2, o},
+        {"shape", "option 'weights' must have one number a row, 9, got shape 2", x, 2, {method = method, weights = {1, 2}}},
+      } do
+        local message <const> = raises(row[1], "", points, row[3], row[4], row[5]).message
+        assert.is_true(message:find(row[2], 1, true) ~= nil, message)
+      end
+      raises("nan", "the point in row 2 is not finite in column 2", points, nan, 2, o)
+      raises("shape", "points: choose m of at most 2", points, x, 3, {method = method, weights = {0, 0, 1, 0, 1, 0, 0, 0, 0}})
+      for _, w in ipairs{-1, 0 / 0, 1 / 0} do
+        raises("nan", "the weight of point 4 is negative or not finite", points, x, 2,
+          {method = method, weights = {1, 1, 1, w, 1, 1, 1, 1, 1}})
+      end
+    end
+    raises("option", "option 'method' must be one of kmeans, random", points, x, 2, {method = "greedy"})
+  end)
+
+  it("serve a streamed regression", function()
+    local x <const> = (gb.rand(3000, 1, {seed = 1}) * 10):eval()
+    local y <const> = (x:squeeze(2):sin() + 0.1 * gb.randn(3000, {seed = 2})):eval()
+    local k <const>, z <const> = gb.kernels.rbf{lengthscale = 1.0}, points(x, 25)
+    local w <const> = gb.linalg.solve(k(z, x):matmul(k(x, z)) + 0.01 * k(z, z), k(z, x):matmul(y))
+    local at <const> = gb.linspace(0.5, 9.5, 40):unsqueeze(2)
+    near(at:squeeze(2):sin(), k(at, z):matmul(w), 0.05)
   end)
 end)

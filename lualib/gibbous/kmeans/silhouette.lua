@@ -4,6 +4,7 @@
 -- rows of another. Clusters are visited one after another: the distances of all rows to the rows of one cluster are summed within a
 -- fold, so that nothing of n x n, or of n x k, is stored. docs/guide/kmeans.md has bytes and work.
 -- Source: Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
+local check_finite <const> = require "gibbous.kmeans.finite"
 local core <const> = require "gibbous.core"
 local labels_of <const> = require "gibbous.labels"
 local object <const> = require "gibbous.object"
@@ -50,23 +51,15 @@ local function parts_of(list, y)
   return out
 end
 
+local function tensors_of(parts)
+  local out <const> = {}
+  for i, p in ipairs(parts) do out[i] = p.x end
+  return out
+end
+
 local function check_labels(y, n, what)
   if y.ndim ~= 1 or #y ~= n then
     fail("shape", what, "expected one label a row, %d, got shape %s", n, tostring(y.shape))
-  end
-end
-
---- Raises where a coordinate is no number; names it.
-local function check_finite(parts, what)
-  local before = 0
-  for _, p in ipairs(parts) do
-    local bad <const> = ~p.x:isfinite()
-    if bad:any() then
-      local at <const>, d <const> = bad:reshape(-1):to{dtype = "i64"}:argmax():item() - 1, p.x.shape[2]
-      fail("nan", what, "row %d, column %d is %s: leave such rows out", before + at // d + 1, at % d + 1,
-        tostring(options.plain(p.x[at // d + 1][at % d + 1]:item())))
-    end
-    before = before + #p.x
   end
 end
 
@@ -256,7 +249,7 @@ local function measured(list, labels, o, means, what)
     fail("option", what, "sample = %d of %d rows: leave it out for all rows", m, n)
   end
   local parts <const> = parts_of(list, y)
-  check_finite(parts, what)
+  check_finite(tensors_of(parts), what)
   local at <const> = m and drawn(n, m, o.seed or 0) or nil
   local rows <const> = at and {gathered(parts, at)} or parts
   if o.simplified then simplified(rows, counts, means or means_of(parts, counts))
