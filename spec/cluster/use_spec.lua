@@ -454,6 +454,28 @@ describe("gb.gp.inducing_points", function()
     end
   end)
 
+  it("lie where x lies, as silhouettes do", function()
+    local script <const> = [[
+      local gb = require "gibbous"
+      gb.config{devices = 2}
+      local x = gb.randn(90, 3, {seed = 1}):eval()
+      local y, there = gb.range(1, 90, 1, {dtype = "i64"}) % 4 + 1, x:to "cpu:2":eval()
+      for _, o in ipairs{{}, {sample = 30}, {simplified = true}} do
+        local home, away = gb.silhouette(x, y, o), gb.silhouette(there, y, o)
+        print(away.values.device, away.values:to "cpu":equal(home.values), away.mean == home.mean)
+      end
+      for _, o in ipairs{{}, {method = "random"}, {method = "random", weights = gb.range(1, 90)}} do
+        local home, away = gb.gp.inducing_points(x, 9, o), gb.gp.inducing_points(there, 9, o)
+        print(away.device, away:to "cpu":equal(home), true)
+      end
+      local km = gb.kmeans{k = 3}:fit(there)
+      print("cpu:2", km:silhouette(there).values:to "cpu":equal(gb.silhouette(x, km.labels).values),
+        gb.plot.silhouette(km:silhouette(there)):text():find "cluster" ~= nil)]]
+    local got <const>, err <const> = process.run({"-e", script}, {env = "GIBBOUS_DEVICE="})
+    assert.equal("", err)
+    assert.equal(("cpu:2\ttrue\ttrue\n"):rep(7), got)
+  end)
+
   it("are distinct rows, drawn by the seed", function()
     local x <const> = (gb.range(1, 90) // 3 * 1.0):unsqueeze(2):eval()                 -- 31 distinct values
     local z <const> = points(x, 31, {method = "random", seed = 2}):squeeze(2):totable()

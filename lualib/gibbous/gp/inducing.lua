@@ -15,13 +15,15 @@ local function too_many(m, n, which)
   fail("shape", WHAT, "%d %s cannot be %d points: choose m of at most %d", n, which, m, n)
 end
 
---- Numbers of the rows in the order in which they are drawn, (n) of i64: by weight without replacement, those of weight 0 left out.
+--- Numbers of the rows of x in the order in which they are drawn, (n) of i64: by weight without replacement, those of weight 0
+-- left out.
 -- Source: Efraimidis & Spirakis (2006), Weighted random sampling with a reservoir.
-local function drawing_order(n, weights, seed, m)
-  if weights == nil then return core.randperm(n, {seed = seed}):eval() end
+local function drawing_order(x, weights, seed, m)
+  local kind <const> = {seed = seed, device = x.device}
+  if weights == nil then return core.randperm(#x, kind):eval() end
   local drawn <const> = weights:gt(0):sum():item()
   if drawn < m then too_many(m, drawn, "rows with a weight") end
-  local keys <const> = core.where(weights:gt(0), core.rand(n, {seed = seed}):log() / weights, -math.huge)
+  local keys <const> = core.where(weights:gt(0), core.rand(#x, kind):log() / weights, -math.huge)
   local _, order <const> = keys:sort(1, {descending = true})
   return order:slice(1, 1, drawn):eval()
 end
@@ -29,7 +31,7 @@ end
 --- Of the rows at these positions, those that equal none before them.
 local function first_of_equals(x, at)
   local z <const>, count <const> = x:index(1, at):eval(), #at
-  local row <const> = core.range(1, count, 1, {dtype = "i64"})
+  local row <const> = core.range(1, count, 1, {dtype = "i64", device = x.device})
   local earlier <const> = row:unsqueeze(1):lt(row:unsqueeze(2))
   local equals <const> = core.where(core.sqdist(z, z, nil):eq(0) & earlier, 1, 0):sum(2)
   return at:index(1, equals:eq(0)):eval()
@@ -37,7 +39,7 @@ end
 
 --- m rows of x, no two of them equal, the first in the order.
 local function random_rows(x, m, weights, seed)
-  local order <const> = drawing_order(#x, weights, seed, m)
+  local order <const> = drawing_order(x, weights, seed, m)
   local kept, seen = first_of_equals(x, order:slice(1, 1, m)), m
   while #kept < m do
     if seen == #order then too_many(m, #kept, "distinct rows") end
@@ -80,11 +82,11 @@ return function(x, m, opts)
   m = subject.whole(m, 1, "m", WHAT)
   if m > #t then too_many(m, #t, "rows") end
   local given <const>, seed <const> = points.weights(o.weights, list, WHAT), o.seed or 0
-  local weights <const> = given and given:to{dtype = "f64"}:eval()
+  local weights <const> = given and given:to{dtype = "f64", device = t.device}:eval()
   if o.method == "random" then
     if weights then check_weights(weights) end
     check_finite(list, WHAT)
     return random_rows(t, m, weights, seed)
   end
-  return (centroids_of(t, m, weights, seed):to{dtype = t.dtype}:eval())
+  return (centroids_of(t, m, weights, seed):to{dtype = t.dtype, device = t.device}:eval())
 end
