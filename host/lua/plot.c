@@ -58,12 +58,39 @@ static int series_colour (lua_State *L, int arg) {
   return (int)c - 1;
 }
 
-/* core.figure_add(f, kind, x, y, hi, label, colour): kind "line" "scatter" "band" */
+/* core.figure_ticks(f, at, names): lists of numbers and strings, of a figure that has none */
+static int figure_ticks (lua_State *L) {
+  lgb_enter(L);
+  gb_figure *f = check(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  luaL_argcheck(L, f->tick_at == NULL, 1, "the figure has ticks");
+  const size_t n = lua_rawlen(L, 3);
+  luaL_argcheck(L, n <= 100000 && lua_rawlen(L, 2) == n, 2, "as many heights as names expected");
+  double *at = lgb_scratch(L, n + 1, sizeof *at);
+  const char **names = lgb_scratch(L, n + 1, sizeof *names);
+  for (size_t i = 0; i < n; i++) {
+    lua_rawgeti(L, 2, (lua_Integer)i + 1);
+    lua_rawgeti(L, 3, (lua_Integer)i + 1);
+    luaL_argcheck(L, lua_type(L, -2) == LUA_TNUMBER, 2, "numbers expected");
+    luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 3, "strings expected");
+    at[i] = lua_tonumber(L, -2);
+    names[i] = lua_tostring(L, -1); /* which the table keeps */
+    lua_pop(L, 2);
+  }
+  gb_error err;
+  lgb_result(L, gb_figure_set_yticks(f, n, at, names, &err), &err);
+  return 0;
+}
+
+/* core.figure_add(f, kind, x, y, hi, label, colour): kind "line" "scatter" "band" "bars" */
 static int figure_add (lua_State *L) {
-  static const char *const kinds[] = {"line", "scatter", "band", NULL};
+  static const char *const kinds[] = {"line", "scatter", "band", "bars", NULL};
+  static const gb_series_kind kind_of[] = {GB_SERIES_LINE, GB_SERIES_SCATTER, GB_SERIES_BAND, GB_SERIES_BARS};
   lgb_session *s = lgb_enter(L);
   gb_figure *f = check(L);
-  const int kind = luaL_checkoption(L, 2, NULL, kinds);
+  const int name = luaL_checkoption(L, 2, NULL, kinds);
+  const gb_series_kind kind = kind_of[name];
   const char *label = luaL_optstring(L, 6, "");
   const int colour = series_colour(L, 7);
   lua_settop(L, 7);
@@ -72,9 +99,9 @@ static int figure_add (lua_State *L) {
   if (x == NULL || y == NULL || (kind == GB_SERIES_BAND && hi == NULL))
     return luaL_error(L, "series without values");
   if (ny != n || (hi != NULL && nhi != n))
-    return lgb_fail(L, GB_ESHAPE, "%s: x has %zu values, y %zu", kinds[kind], n, ny != n ? ny : nhi);
+    return lgb_fail(L, GB_ESHAPE, "%s: x has %zu values, y %zu", kinds[name], n, ny != n ? ny : nhi);
   gb_error err;
-  lgb_result(L, gb_figure_add(f, (gb_series_kind)kind, n, 0, x, y, hi, label, colour, &err), &err);
+  lgb_result(L, gb_figure_add(f, kind, n, 0, x, y, hi, label, colour, &err), &err);
   return 0;
 }
 
@@ -143,14 +170,10 @@ static int isatty_fd (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_plot_functions[] = {{"figure", figure_new},
-                                       {"figure_add", figure_add},
-                                       {"figure_heatmap", figure_heatmap},
-                                       {"figure_save", figure_save},
-                                       {"figure_text", figure_text},
-                                       {"isatty", isatty_fd},
-                                       {"terminal", terminal},
-                                       {NULL, NULL}};
+const luaL_Reg lgb_plot_functions[] = {
+    {"figure", figure_new},       {"figure_add", figure_add},   {"figure_heatmap", figure_heatmap},
+    {"figure_save", figure_save}, {"figure_text", figure_text}, {"figure_ticks", figure_ticks},
+    {"isatty", isatty_fd},        {"terminal", terminal},       {NULL, NULL}};
 
 void lgb_plot_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", figure_gc}, {NULL, NULL}};

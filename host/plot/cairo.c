@@ -57,7 +57,25 @@ static void text (const canvas *c, const char *s, double x, double y, double ax,
   cairo_show_text(c->cr, s);
 }
 
-static void draw_axes (const canvas *c) {
+/* Ticks whose texts would touch the one before are left out. */
+static void draw_yaxis (const canvas *c, const gb_figure *f) {
+  enum { LINE = 12 };
+  char buf[32];
+  double t, last = INFINITY, edge = 1e-9 * c->y.step;
+  const char *label;
+  for (size_t i = 0; (label = gb_figure_ytick(f, &c->y, i, &t, buf)) != NULL; i++) {
+    if (!(t >= c->y.lo - edge && t <= c->y.hi + edge) || fabs(last - py(c, t)) < LINE) continue;
+    use(c, faint, 1);
+    cairo_move_to(c->cr, c->left, py(c, t));
+    cairo_line_to(c->cr, c->right, py(c, t));
+    cairo_stroke(c->cr);
+    use(c, ink, 1);
+    text(c, label, c->left - 6, py(c, t), 1, 0.5);
+    last = py(c, t);
+  }
+}
+
+static void draw_axes (const canvas *c, const gb_figure *f) {
   char label[32];
   cairo_set_line_width(c->cr, 1);
   cairo_set_font_size(c->cr, 11);
@@ -70,15 +88,7 @@ static void draw_axes (const canvas *c) {
     gb_range_label(&c->x, t, label);
     text(c, label, px(c, t), c->bottom + 6, 0.5, 0);
   }
-  for (double t = gb_range_first_tick(&c->y); t <= c->y.hi; t += c->y.step) {
-    use(c, faint, 1);
-    cairo_move_to(c->cr, c->left, py(c, t));
-    cairo_line_to(c->cr, c->right, py(c, t));
-    cairo_stroke(c->cr);
-    use(c, ink, 1);
-    gb_range_label(&c->y, t, label);
-    text(c, label, c->left - 6, py(c, t), 1, 0.5);
-  }
+  draw_yaxis(c, f);
 }
 
 static void draw_labels (const canvas *c, const gb_figure *f, double height) {
@@ -154,19 +164,20 @@ static bool is_image (const canvas *c) {
 }
 
 /* The time of a polygon in an image grows with the square of its points. Pieces are accumulated in a mask, so
-** pixels that two pieces share are not darker. */
-static void draw_band (const canvas *c, const gb_series *s, colour k) {
-  use(c, k, 0.22);
+** pixels that two pieces share are neither darker nor lighter. */
+static void fill_in_pieces (const canvas *c, const gb_series *s, colour k, double alpha,
+                            void (*fill)(const canvas *, const gb_series *, size_t piece)) {
+  use(c, k, alpha);
   if (!is_image(c) || s->n <= PIECE) {
-    fill_band(c, s, s->n);
+    fill(c, s, s->n);
     return;
   }
   cairo_push_group_with_content(c->cr, CAIRO_CONTENT_ALPHA);
   cairo_set_operator(c->cr, CAIRO_OPERATOR_ADD);
   cairo_set_source_rgba(c->cr, 0, 0, 0, 1);
-  fill_band(c, s, PIECE);
+  fill(c, s, PIECE);
   cairo_pattern_t *mask = cairo_pop_group(c->cr);
-  use(c, k, 0.22);
+  use(c, k, alpha);
   cairo_mask(c->cr, mask);
   cairo_pattern_destroy(mask);
 }
@@ -189,14 +200,39 @@ static void draw_heatmap (const canvas *c, const gb_series *s) {
     }
 }
 
+static bool bar_good (const gb_series *s, size_t i) { return isfinite(s->x[i]) && isfinite(s->y[i]); }
+
+/* Is bar i + 1 next to bar i, below it (down = 1) or above (-1)? */
+static bool is_followed (const gb_series *s, size_t i, double down) {
+  return i + 1 < s->n && bar_good(s, i + 1) && fabs(s->y[i] - down - s->y[i + 1]) < 1e-6;
+}
+
+/* One polygon for each run of bars that touch, of 'piece' bars at most. */
+static void fill_bars (const canvas *c, const gb_series *s, size_t piece) {
+  for (size_t from = 0, i = 0; i < s->n && !gb_interrupted(); from = ++i) {
+    if (!bar_good(s, i)) continue;
+    const double down = is_followed(s, i, -1) ? -1 : 1, half = down / 2;
+    cairo_move_to(c->cr, px(c, 0), py(c, s->y[i] + half));
+    for (bool more = true; more; i += more) {
+      cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i] + half));
+      cairo_line_to(c->cr, px(c, s->x[i]), py(c, s->y[i] - half));
+      more = is_followed(s, i, down) && i + 1 - from < piece;
+    }
+    cairo_line_to(c->cr, px(c, 0), py(c, s->y[i] - half));
+    cairo_close_path(c->cr);
+    cairo_fill(c->cr);
+  }
+}
+
 static colour colour_of (const gb_figure *f, size_t i) { return palette[gb_series_colour(f, i) % NPALETTE]; }
 
 static void draw_series (const canvas *c, const gb_series *s, colour k) {
   switch (s->kind) {
     case GB_SERIES_LINE: draw_line(c, s, k); break;
     case GB_SERIES_SCATTER: draw_scatter(c, s, k); break;
-    case GB_SERIES_BAND: draw_band(c, s, k); break;
+    case GB_SERIES_BAND: fill_in_pieces(c, s, k, 0.22, fill_band); break;
     case GB_SERIES_HEATMAP: draw_heatmap(c, s); break;
+    case GB_SERIES_BARS: fill_in_pieces(c, s, k, 1, fill_bars); break;
   }
 }
 
@@ -262,8 +298,11 @@ static void draw_as_image (const canvas *c, const gb_series *s, colour k) {
 
 /* Cost of a series relative to a line with as many points. */
 static size_t effort (const gb_series *s) {
-  static const size_t a_point[] = {
-      [GB_SERIES_LINE] = 1, [GB_SERIES_SCATTER] = 8, [GB_SERIES_BAND] = 2, [GB_SERIES_HEATMAP] = 8};
+  static const size_t a_point[] = {[GB_SERIES_LINE] = 1,
+                                   [GB_SERIES_SCATTER] = 8,
+                                   [GB_SERIES_BAND] = 2,
+                                   [GB_SERIES_HEATMAP] = 8,
+                                   [GB_SERIES_BARS] = 4};
   return a_point[s->kind] * s->n * (s->kind == GB_SERIES_HEATMAP ? s->rows : 1);
 }
 
@@ -313,7 +352,7 @@ static void draw (cairo_t *cr, const gb_figure *f, double width, double height) 
   cairo_set_source_rgb(cr, 1, 1, 1);
   cairo_paint(cr);
   cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-  draw_axes(&c);
+  draw_axes(&c, f);
   cairo_save(cr);
   cairo_rectangle(cr, c.left, c.top, c.right - c.left, c.bottom - c.top);
   cairo_clip(cr);

@@ -18,6 +18,9 @@ static void series_clear (gb_series *s) {
 void gb_figure_clear (gb_figure *f) {
   for (size_t i = 0; i < f->nseries; i++) series_clear(&f->series[i]);
   free(f->series);
+  for (size_t i = 0; i < f->nticks; i++) free(f->tick_name[i]);
+  free(f->tick_name);
+  free(f->tick_at);
   free(f->title);
   free(f->xlabel);
   free(f->ylabel);
@@ -56,12 +59,32 @@ gb_status gb_figure_add (gb_figure *f, gb_series_kind kind, size_t n, size_t row
   return GB_OK;
 }
 
+gb_status gb_figure_set_yticks (gb_figure *f, size_t n, const double *at, const char *const *names,
+                                gb_error *err) {
+  f->tick_at = malloc((n + 1) * sizeof *f->tick_at);
+  f->tick_name = malloc((n + 1) * sizeof *f->tick_name);
+  if (f->tick_at == NULL || f->tick_name == NULL)
+    return gb_fail(err, GB_ENOMEM, "no memory for %zu ticks", n);
+  for (; f->nticks < n; f->nticks++) {
+    f->tick_at[f->nticks] = at[f->nticks];
+    f->tick_name[f->nticks] = strdup(names[f->nticks]);
+    if (f->tick_name[f->nticks] == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu ticks", n);
+  }
+  return GB_OK;
+}
+
 static void widen (gb_range *s, const double *v, size_t n) {
   for (size_t i = 0; v != NULL && i < n; i++)
     if (isfinite(v[i])) {
       if (v[i] < s->lo) s->lo = v[i];
       if (v[i] > s->hi) s->hi = v[i];
     }
+}
+
+/* Bars begin at 0 and reach half a unit up and down. */
+static void widen_by_bars (gb_range *x, gb_range *y, const gb_series *s) {
+  widen(x, (double[]){0}, 1);
+  for (size_t i = 0; i < s->n; i++) widen(y, (double[]){s->y[i] - 0.5, s->y[i] + 0.5}, 2);
 }
 
 /* A round step that gives 4 to 8 ticks; an empty or single-valued range is opened around its value. */
@@ -95,6 +118,7 @@ void gb_figure_ranges (const gb_figure *f, gb_range *x, gb_range *y) {
     widen(x, s->x, s->n);
     widen(y, s->y, s->n);
     if (s->kind == GB_SERIES_BAND) widen(y, s->hi, s->n);
+    if (s->kind == GB_SERIES_BARS) widen_by_bars(x, y, s);
   }
   settle(x, grid ? 0 : 0.02);
   settle(y, grid ? 0 : 0.05);
@@ -112,6 +136,18 @@ void gb_range_label (const gb_range *s, double tick, char buf[32]) {
   int digits = 0;
   for (double step = s->step; digits < 6 && fabs(step - round(step)) > 1e-6 * step; step *= 10) digits++;
   snprintf(buf, 32, "%.*f", digits, tick);
+}
+
+const char *gb_figure_ytick (const gb_figure *f, const gb_range *y, size_t i, double *at, char buf[32]) {
+  if (f->nticks > 0) {
+    if (i >= f->nticks) return NULL;
+    *at = f->tick_at[i];
+    return f->tick_name[i];
+  }
+  *at = gb_range_first_tick(y) + (double)i * y->step;
+  if (!(*at <= y->hi)) return NULL;
+  gb_range_label(y, *at, buf);
+  return buf;
 }
 
 /* A band takes the colour of the line that follows it, so that a mean and its band match. */

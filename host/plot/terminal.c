@@ -10,7 +10,7 @@
 typedef struct cell {
   unsigned char dots;  /* braille bits */
   unsigned char shade; /* inside a band */
-  signed char colour;  /* of the last dot; -1 none */
+  signed char colour;  /* of the last dot or bar; -1 none */
 } cell;
 
 typedef struct grid {
@@ -59,6 +59,28 @@ static void shade (grid *g, const gb_series *s) {
   }
 }
 
+/* The first cell whose centre, 'half' of its 'size' dots on, is not before the dot 'at'; 0 to 'most'. */
+static int first_cell (double at, double half, double size, int most) {
+  const double first = ceil((at - half) / size);
+  return !(first > 0) ? 0 : first < most ? (int)first : most;
+}
+
+/* A bar covers the cells whose centres it covers; each is of the last bar there. */
+static void draw_bars (grid *g, const gb_series *s, int colour) {
+  for (size_t i = 0; i < s->n; i++) {
+    if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
+    const int from = first_cell(gx(g, fmin(s->x[i], 0)), 0.5, 2, g->w),
+              to = first_cell(gx(g, fmax(s->x[i], 0)), 0.5, 2, g->w);
+    const int top = first_cell(gy(g, s->y[i] + 0.5), 1.5, 4, g->h),
+              low = first_cell(gy(g, s->y[i] - 0.5), 1.5, 4, g->h);
+    for (int r = top; r < low; r++)
+      for (int c = from; c < to; c++) {
+        g->at[r * g->w + c].shade = 2;
+        g->at[r * g->w + c].colour = (signed char)colour;
+      }
+  }
+}
+
 static void draw_heatmap (grid *g, const gb_series *s) {
   double lo = INFINITY, hi = -INFINITY;
   for (size_t i = 0; i < s->n * s->rows; i++)
@@ -79,6 +101,7 @@ static void draw (grid *g, const gb_figure *f) {
     const int colour = gb_series_colour(f, i) % 6;
     if (s->kind == GB_SERIES_HEATMAP) draw_heatmap(g, s);
     if (s->kind == GB_SERIES_BAND) shade(g, s);
+    if (s->kind == GB_SERIES_BARS) draw_bars(g, s, colour);
     if (s->kind == GB_SERIES_LINE) draw_line(g, s, s->y, colour);
     if (s->kind == GB_SERIES_SCATTER)
       for (size_t k = 0; k < s->n; k++)
@@ -90,23 +113,19 @@ static void draw (grid *g, const gb_figure *f) {
 static void print_cell (FILE *out, const cell *c, bool colour) {
   static const int ansi[] = {34, 33, 32, 35, 31, 36};
   static const char *const blocks[] = {" ", "\u2591", "\u2592", "\u2593", "\u2588"};
-  if (c->dots == 0) {
-    fputs(blocks[c->shade > 4 ? 4 : c->shade], out);
-    return;
-  }
   if (colour && c->colour >= 0) fprintf(out, "\033[%dm", ansi[(int)c->colour]);
-  fprintf(out, "%c%c%c", 0xE2, 0xA0 | c->dots >> 6, 0x80 | (c->dots & 0x3f));
+  if (c->dots == 0) fputs(blocks[c->shade > 4 ? 4 : c->shade], out);
+  else fprintf(out, "%c%c%c", 0xE2, 0xA0 | c->dots >> 6, 0x80 | (c->dots & 0x3f));
   if (colour && c->colour >= 0) fputs("\033[0m", out);
 }
 
-/* The tick in this row, or -1. */
-static bool tick_in_row (const grid *g, int row, double *tick) {
-  for (double t = gb_range_first_tick(&g->y); t <= g->y.hi; t += g->y.step)
-    if ((int)(gy(g, t) / 4) == row) {
-      *tick = t;
-      return true;
-    }
-  return false;
+/* The text of the first tick in this row, or NULL. */
+static const char *tick_in_row (const grid *g, const gb_figure *f, int row, char buf[32]) {
+  double t;
+  const char *text;
+  for (size_t i = 0; (text = gb_figure_ytick(f, &g->y, i, &t, buf)) != NULL; i++)
+    if ((int)floor(gy(g, t) / 4) == row) return text;
+  return NULL;
 }
 
 static void print_x_axis (FILE *out, const grid *g, int margin) {
@@ -135,7 +154,7 @@ static void print_x_axis (FILE *out, const grid *g, int margin) {
 }
 
 static void print_legend (FILE *out, const gb_figure *f, bool colour) {
-  static const char *const sign[] = {"\u2501", "\u2022", "\u2591", "\u2593"};
+  static const char *const sign[] = {"\u2501", "\u2022", "\u2591", "\u2593", "\u2592"};
   static const int ansi[] = {34, 33, 32, 35, 31, 36};
   bool any = false;
   for (size_t i = 0; i < f->nseries; i++) {
@@ -167,11 +186,9 @@ char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour) {
   if (f->title != NULL && f->title[0] != '\0') fprintf(out, "%*s%s\n", MARGIN + 1, "", f->title);
   if (f->ylabel != NULL && f->ylabel[0] != '\0') fprintf(out, "  %s\n", f->ylabel);
   for (int r = 0; r < g.h; r++) {
-    double tick;
-    char label[32] = "";
-    const bool has = tick_in_row(&g, r, &tick);
-    if (has) gb_range_label(&g.y, tick, label);
-    fprintf(out, "%*s%s", MARGIN, label, has ? "\u2524" : "\u2502");
+    char buf[32];
+    const char *label = tick_in_row(&g, f, r, buf);
+    fprintf(out, "%*.*s%s", MARGIN, MARGIN, label != NULL ? label : "", label != NULL ? "\u2524" : "\u2502");
     for (int c = 0; c < g.w; c++) print_cell(out, &g.at[r * g.w + c], colour);
     fputc('\n', out);
   }

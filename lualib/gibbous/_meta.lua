@@ -31,7 +31,7 @@
 ---@operator len: integer
 local tensor = {}
 
-local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}}
+local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}, plot = {}}
 local plan, kmeans = {}, {}
 local core = {}
 
@@ -870,6 +870,15 @@ function kernel:matrix() end
 ---@return gibbous.gp.multitask
 function gb.gp.multitask(o) end
 
+--- m places that stand for the rows of x, (n, d) or (n), as a tensor (m, d) of its type (of whole numbers f64). o: method "kmeans"
+--- (centroids of a k-means by Euclidean distance: give x in units of the lengthscales) or "random" (distinct rows); seed (0);
+--- weights, one a row. Fewer distinct rows than m are an error. Evaluates.
+---@param x gibbous.tensor
+---@param m integer
+---@param o {method: "kmeans"|"random", seed: integer, weights: gibbous.tensor}?
+---@return gibbous.tensor
+function gb.gp.inducing_points(x, m, o) end
+
 --- Noise with a variance for each task, free: a list or a gb.param of T. The last column of the inputs is the task, from 1.
 ---@return gibbous.likelihood
 function gb.likelihoods.tasks(v) end
@@ -1039,9 +1048,38 @@ function kmeans:transform(X) end
 ---@return gibbous.kmeans
 function kmeans:partial_fit(X, o) end
 
+--- Silhouettes of the rows of X and their nearest centroids, as of gb.silhouette. o: sample, seed, simplified. Evaluates.
+---@return gibbous.silhouette
+function kmeans:silhouette(X, o) end
+
+--- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order: X:index(1, km:order()). Of the rows
+--- of the fit, or of X. Evaluates.
+---@return gibbous.tensor
+function kmeans:order(X) end
+
 --- Writes the object to one file, which gb.load(path) reads.
 ---@param path string
 function kmeans:save(path) end
+
+--- Silhouettes of rows with labels (n) from 1: (b - a) / max(a, b), a the mean Euclidean distance to the other rows of a row's
+--- cluster, b the least mean distance to the rows of another; 0 of a row that is alone. Fields: mean, values (m), rows (of a
+--- sample, else nil), labels (m), means (k), counts (k), n, k. o: k (the largest label); sample: so many rows, drawn by seed (0), are
+--- compared with all; simplified: distances to the means of the clusters. X: a tensor (n, d), a list of tensors, an expression. Work
+--- n^2 d (sample: m n d; simplified: n k d); nothing of n x n or n x k is stored. Evaluates.
+---@param o {k: integer, sample: integer, seed: integer, simplified: boolean}?
+---@return gibbous.silhouette
+function gb.silhouette(X, labels, o) end
+
+--- A figure of what gb.silhouette or km:silhouette gives: a bar a row, sorted within its cluster, clusters from the top; the line is
+--- the mean. o: title, xlabel, ylabel.
+---@param s gibbous.silhouette
+---@return gibbous.figure
+function gb.plot.silhouette(s, o) end
+
+--- A figure of inertia against k, from a list of {k, inertia} or of fitted k-means; and the k of its elbow, the point farthest below
+--- the chord from the first to the last, or nil where none lies below. o: title, xlabel, ylabel.
+---@return gibbous.figure, integer|nil
+function gb.plot.elbow(list, o) end
 
 --- The number of this rank, from 0, of those that mpirun started; without it there is one, 0.
 ---@return integer
@@ -1345,6 +1383,11 @@ function core.figure_add(figure, kind, x, y, o) end
 
 --- Adds a heat map to a figure.
 function core.figure_heatmap(figure, z, x, y) end
+
+--- Names on the vertical axis of a figure, at these heights, in place of numbers.
+---@param at number[]
+---@param names string[]
+function core.figure_ticks(figure, at, names) end
 
 --- Draws a figure to a file.
 function core.figure_save(figure, path, width, height) end

@@ -26,6 +26,7 @@ local from <const> = {
   segment_mean = {"gibbous.segments", "segment_mean"},
   segment_min = {"gibbous.segments", "segment_min"},
   segment_sum = {"gibbous.segments", "segment_sum"},
+  silhouette = {"gibbous.kmeans.silhouette", "silhouette"},
   time = {"gibbous.timing", "time"},
 }
 

@@ -41,6 +41,15 @@ methods.line = series("line", 2)
 methods.scatter = series("scatter", 2)
 methods.band = series("band", 3)
 
+--- fig:bars(at, lengths, o): horizontal bars from 0, each one unit high around its height: at, lengths (n); o: label, colour.
+function methods.bars(self, at, lengths, opts)
+  local y <const>, x <const> = vector(at, "argument 1 of bars"), vector(lengths, "argument 2 of bars")
+  local o <const> = options.parse(opts, series_spec, "figure:bars")
+  core.eval(y, x)
+  core.figure_add(self._figure, "bars", x, y, nil, o.label, o.colour)
+  return self
+end
+
 --- Values (rows, columns) as colours; row 1 at the bottom. o: x = {first, last}, y = {first, last}: centres of the outer cells.
 function methods.heatmap(self, values, opts)
   local o <const> = options.parse(opts, {x = "table", y = "table"}, "figure:heatmap")
@@ -80,10 +89,26 @@ function Figure.__tostring(self) return methods.text(self) end
 
 local M <const> = {}
 
---- gb.plot.figure{title, xlabel, ylabel}
+--- Heights and names of a list of {height, name}.
+local function checked_ticks(list)
+  local at <const>, names <const> = {}, {}
+  for i, tick in ipairs(list) do
+    local is_pair <const> = type(tick) == "table" and getmetatable(tick) == nil
+    if not is_pair or type(tick[1]) ~= "number" or type(tick[2]) ~= "string" then
+      core.raise("option", ("gb.plot.figure: option 'yticks' must be a list of {height, name}, element %d is none"):format(i))
+    end
+    at[i], names[i] = tick[1], tick[2]
+  end
+  return at, names
+end
+
+--- gb.plot.figure{title, xlabel, ylabel, yticks}; yticks: a list of {height, name}, in place of numbers.
 function M.figure(opts)
-  local o <const> = options.parse(opts, {title = "string", xlabel = "string", ylabel = "string"}, "gb.plot.figure")
-  return setmetatable({_figure = core.figure(o.title or "", o.xlabel or "", o.ylabel or "")}, Figure)
+  local o <const> = options.parse(opts, {title = "string", xlabel = "string", ylabel = "string", yticks = "table"},
+    "gb.plot.figure")
+  local figure <const> = core.figure(o.title or "", o.xlabel or "", o.ylabel or "")
+  if o.yticks then core.figure_ticks(figure, checked_ticks(o.yticks)) end
+  return setmetatable({_figure = figure}, Figure)
 end
 
 --- A model with one input column: mean, 95 % bands of f and of y, and the data. o: x (points to draw at), title, xlabel, ylabel.
@@ -118,6 +143,14 @@ function M.posterior(model, opts)
   if data and #data > 0 then fig:scatter(data:squeeze(2), model.y, {label = "data"}) end
   return fig
 end
+
+local clusters <const> = require "gibbous.plot.clusters"
+
+--- Sorted silhouettes by cluster: s is what gb.silhouette gives.
+function M.silhouette(s, opts) return clusters.silhouette(M.figure, s, opts) end
+
+--- Inertia against k, and the k of its elbow: list of {k, inertia} or of fitted k-means.
+function M.elbow(list, opts) return clusters.elbow(M.figure, list, opts) end
 
 return require "gibbous.names"(M, "gb.plot",
   {"training", "calibration", "residuals", "convergence", "memory", "sweep"})

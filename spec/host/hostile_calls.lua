@@ -54,6 +54,7 @@ do
     function() return gb.precond.jacobi(), gb.precond.nystrom{rank = 2} end,
     function() return select(2, gb.solvers.cg{}:solve(a, y)), select(2, gb.solvers.lanczos{}:logdet(a)) end,
     function() return gb.kmeans{k = 2}:fit(x), gb.kmeans{k = 2}:plan(x), gb.kmeans{k = 2}, core.kmeans_fit({x}, {k = 2}) end,
+    function() return gb.silhouette(x, {1, 2, 2, 1, 2, 2}), gb.plot.figure{}:bars({1, 2}, {3, 4}) end,
     function() return gb.nn.sequential{gb.nn.linear(2, 2)}, gb.optim.adam(m), gb.optim.lbfgs(m) end,
     function() return gb.func{name = "twice", shape = function(s) return s end, forward = function(v) return v * 2 end} end,
     function() return core.factor(gb.linalg.cholesky(a)), gb.plan(a:sum()), gb.plot.figure{}:line(y, y) end,

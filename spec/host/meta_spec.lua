@@ -34,7 +34,7 @@ describe("the documentation", function()
     end})
     local owners <const> = {gb = gb, ["gb.linalg"] = gb.linalg, ["gb.memory"] = gb.memory, ["gb.mpi"] = gb.mpi, core = core,
       ["core.memory"] = core.memory, tensor = gb.zeros(1), plan = plan, ["gb.kernels"] = gb.kernels, ["gb.gp"] = gb.gp,
-      ["gb.likelihoods"] = gb.likelihoods,
+      ["gb.likelihoods"] = gb.likelihoods, ["gb.plot"] = gb.plot,
       kernel = kernel, kmeans = gb.kmeans{k = 1}}
     for owner, name in text:gmatch "\nfunction ([%w_.]-)[.:]([%w_]+)%(" do
       assert.equal("function", type(owners[owner][name]), owner .. "." .. name)

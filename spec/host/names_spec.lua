@@ -33,19 +33,20 @@ describe("gb", function()
     local names <const> = "bench bincount cat cdist clock config data devices einsum empty eval eye full func gp grad histogram "
       .. "kernels kmeans lazy likelihoods linalg linspace load maximum means memory minimum mpi nn one_hot ones optim outer param "
       .. "params plan plot precond priors profile progress rand randn randperm range seed segment_max segment_mean segment_min "
-      .. "segment_sum sobol solvers stack tensor time type version vmap where zeros"
+      .. "segment_sum silhouette sobol solvers stack tensor time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
     assert.equal(names, all())
     for name, of in pairs{bench = {"timing", "time"}, bincount = {"segments", "bincount"}, cdist = {"segments", "cdist"},
       histogram = {"segments", "histogram"}, one_hot = {"segments", "one_hot"}, outer = {"segments", "outer"},
       segment_max = {"segments", "segment_max"}, segment_mean = {"segments", "segment_mean"},
-      segment_min = {"segments", "segment_min"}, segment_sum = {"segments", "segment_sum"}, time = {"timing", "time"},
+      segment_min = {"segments", "segment_min"}, segment_sum = {"segments", "segment_sum"},
+      silhouette = {"kmeans.silhouette", "silhouette"}, time = {"timing", "time"},
       grad = {"gradients", "grad"}, load = {"gp", "load"},
       param = {"param", "new"},
       params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
       kernels = {"kernels"}, kmeans = {"kmeans"},
-      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, mpi = {"mpi"}, nn = {"nn"},
-      optim = {"optim"}, plot = {"plot"},
+      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, mpi = {"mpi"}, nn = {"nn"}, optim = {"optim"},
+      plot = {"plot"},
       precond = {"precond"}, priors = {"priors"}, progress = {"progress"}, solvers = {"solvers"}} do
       local module <const> = require("gibbous." .. of[1])
       local want = module

@@ -110,7 +110,7 @@ describe("what a figure is drawn from", function()
       end
     end
     local got <const> = support.with(core, {figure = noted("figure", "F"), figure_add = noted "add",
-      figure_heatmap = noted "heatmap",
+      figure_heatmap = noted "heatmap", figure_ticks = noted "ticks",
       figure_save = noted "save", figure_text = noted("text", "drawn"), terminal = function() return 90, 30, terminal end}, f)
     return out, got
   end
@@ -121,6 +121,7 @@ describe("what a figure is drawn from", function()
       local fig <const> = gb.plot.figure{title = "t", xlabel = "a", ylabel = "b"}
       assert.is_true(rawequal(fig, fig:line({1, 2}, gb.tensor{3, 4}, {label = "l", colour = 2})))
       fig:scatter(gb.tensor{{1}, {2}}, gb.param{3, 4}):band({1, 2}, {3, 4}, {5, 6}, {label = "x"})
+      gb.plot.figure{yticks = {{1, "one"}, {2.5, "two"}}}:bars({1, 2}, gb.tensor{3, 4}, {label = "b", colour = 3})
       fig:heatmap(gb.zeros(2, 3)):heatmap(gb.zeros(2, 3), {x = {4, 5}, y = {6, 7}})
       fig:save "p.svg":save("q.svg", {width = 10, height = 20})
       assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(5, 6), tostring(fig)})
@@ -128,6 +129,7 @@ describe("what a figure is drawn from", function()
     local zeros <const> = {{0, 0, 0}, {0, 0, 0}}
     assert.same({{"figure", "", "", ""}, {"figure", "t", "a", "b"}, {"add", "F", "line", {1, 2}, {3, 4}, "nil", "l", 2},
       {"add", "F", "scatter", {1, 2}, {3, 4}, "nil", "nil", "nil"}, {"add", "F", "band", {1, 2}, {3, 4}, {5, 6}, "x", "nil"},
+      {"figure", "", "", ""}, {"ticks", "F", {1, 2.5}, {"one", "two"}}, {"add", "F", "bars", {3, 4}, {1, 2}, "nil", "b", 3},
       {"heatmap", "F", zeros, 1, 3, 1, 2}, {"heatmap", "F", zeros, 4, 5, 6, 7}, {"save", "F", "p.svg", 720, 440},
       {"save", "F", "q.svg", 10, 20},
       {"text", "F", 90, 30, false}, {"text", "F", 5, 6, false}, {"text", "F", 90, 30, false}}, got)
@@ -207,6 +209,12 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.figure: option 'title' must be string, got number 3", gb.plot.figure, {title = 3}},
       {"option", "gb.plot.figure: option 'xlabel' must be string, got number 3", gb.plot.figure, {xlabel = 3}},
       {"option", "gb.plot.figure: option 'ylabel' must be string, got number 3", gb.plot.figure, {ylabel = 3}},
+      {"option", "gb.plot.figure: option 'yticks' must be table, got number 3", gb.plot.figure, {yticks = 3}},
+      {"option", "gb.plot.figure: option 'yticks' must be a list of {height, name}, element 2 is none", gb.plot.figure,
+        {yticks = {{1, "a"}, {"b", 2}}}},
+      {"option", "argument 2 of bars must be a tensor or list, got nil", fig.bars, fig, {1}},
+      {"option", "figure:bars: option 'label' must be string, got number 3", fig.bars, fig, {1}, {1}, {label = 3}},
+      {"shape", "bars: x has 1 values, y 2", fig.bars, fig, {1, 2}, {1}},
       {"option", "gb.plot.posterior: option 'title' must be string, got number 3", gb.plot.posterior, m, {title = 3}},
       {"option", "gb.plot.posterior: option 'xlabel' must be string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
       {"option", "gb.plot.posterior: option 'ylabel' must be string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
@@ -217,7 +225,7 @@ describe("what a figure is drawn from", function()
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
     local ok <const>, err <const> = pcall(fig.save, fig, 3)
     assert.same({false, true}, {ok, err:find("bad argument #1 to 'save' (string expected, got number)", 1, true) ~= nil})
-    assert.equal("a figure has no field 'zzz' (it has band, heatmap, line, save, scatter, show, text)",
+    assert.equal("a figure has no field 'zzz' (it has band, bars, heatmap, line, save, scatter, show, text)",
       raises("option", "", function() return fig.zzz end).message)
   end)
 end)

@@ -242,6 +242,84 @@ static void a_band_of_many_points_looks_like_one_of_few (void **state) {
       assert_true(abs((int)(few[i] >> shift & 255) - (int)(many[i] >> shift & 255)) <= 2);
 }
 
+static size_t occurrences (const char *text, const char *word) {
+  size_t n = 0;
+  for (const char *at = text; (at = strstr(at, word)) != NULL; at += strlen(word)) n++;
+  return n;
+}
+
+/* Two bars of opposite sign from the bottom left to the top right; the names of their heights replace numbers. */
+static void bars_begin_at_zero_and_have_names (void **state) {
+  (void)state;
+  gb_figure f = {0};
+  gb_error err;
+  add(&f, GB_SERIES_BARS, 3, (double[]){-1, NAN, 3}, (double[]){1, 2, 3}, NULL);
+  gb_range x, y;
+  gb_figure_ranges(&f, &x, &y);
+  assert_true(x.lo < -1 && x.hi > 3 && y.lo < 0.5 && y.lo > 0.2 && y.hi > 3.5 && y.hi < 3.8);
+  assert_int_equal(
+      gb_figure_set_yticks(&f, 3, (double[]){1, 3, 9}, (const char *[]){"low", "high", "out"}, &err), GB_OK);
+  double at;
+  char buf[32];
+  assert_string_equal(gb_figure_ytick(&f, &y, 1, &at, buf), "high");
+  assert_true(at == 3 && gb_figure_ytick(&f, &y, 3, &at, buf) == NULL);
+  char *text = gb_figure_text(&f, 91, 35, false);
+  assert_non_null(text);
+  char *low = strstr(text, "low\u2524"), *high = strstr(text, "high\u2524");
+  assert_true(high != NULL && low != NULL && high < low && strstr(text, "out") == NULL);
+  /* of 30 rows a bar has 9, of 80 columns the upper one has 58 and the lower one 19 */
+  assert_in_range(occurrences(text, "\u2592"), 8 * 57 + 8 * 18, 10 * 59 + 10 * 20);
+  assert_in_range(occurrences(low, "\u2592"), 3 * 18, 6 * 20);
+  free(text);
+  gb_figure_clear(&f);
+  gb_figure one = {0};
+  add(&one, GB_SERIES_BARS, 1, (double[]){2}, (double[]){7}, NULL);
+  gb_figure_ranges(&one, &x, &y);
+  assert_true(x.lo < 0 && y.lo < 6.5 && y.hi > 7.5 && y.hi < 8);
+  gb_figure_clear(&one);
+}
+
+/* Column 'column' of the image of n bars of length 1. */
+static void column_of_bars (int n, bool down, int column, uint32_t out[400]) {
+  double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+  for (int i = 0; i < n; i++) x[i] = 1, y[i] = down ? n - i : i;
+  gb_figure f = {0};
+  gb_error err;
+  char path[64];
+  add(&f, GB_SERIES_BARS, (size_t)n, x, y, NULL);
+  free(f.series[0].label);
+  f.series[0].label = strdup("");
+  snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.png", (int)getpid());
+  assert_int_equal(gb_figure_save(&f, path, 300, 200, &err), GB_OK);
+  cairo_surface_t *s = cairo_image_surface_create_from_png(path);
+  unlink(path);
+  assert_int_equal(cairo_image_surface_get_height(s), 400);
+  for (int i = 0; i < 400; i++)
+    memcpy(&out[i], cairo_image_surface_get_data(s) + i * cairo_image_surface_get_stride(s) + 4 * column, 4);
+  cairo_surface_destroy(s);
+  gb_figure_clear(&f);
+  free(x);
+  free(y);
+}
+
+/* Whether bars are thinner than a pixel or not, upwards or downwards, there is no seam between them. */
+static void bars_that_touch_are_one_area (void **state) {
+  (void)state;
+  uint32_t one[400], many[400];
+  column_of_bars(1, false, 300, one);
+  for (int n = 7; n < 20000; n = n * 13 + 1)
+    for (int down = 0; down < 2; down++) {
+      column_of_bars(n, down, 300, many);
+      for (int i = 0; i < 400; i++) {
+        const bool inside = i > 90 && i < 285;
+        for (int shift = 0; shift < 24 && inside; shift += 8) {
+          assert_true(one[i] == one[150] && one[i] != one[20]);
+          assert_true(abs((int)(one[i] >> shift & 255) - (int)(many[i] >> shift & 255)) <= 1);
+        }
+      }
+    }
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranges_leave_out_what_is_not_finite),
@@ -253,6 +331,8 @@ int main (void) {
       cmocka_unit_test(thinning_keeps_extremes_gaps_and_order),
       cmocka_unit_test(marks_cover_their_area),
       cmocka_unit_test(a_band_of_many_points_looks_like_one_of_few),
+      cmocka_unit_test(bars_begin_at_zero_and_have_names),
+      cmocka_unit_test(bars_that_touch_are_one_area),
       cmocka_unit_test(files_come_out_whole_and_odd_endings_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

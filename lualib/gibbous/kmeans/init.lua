@@ -359,6 +359,8 @@ local function new(o, values)
   return setmetatable({_fields = f}, KMeans)
 end
 
+require "gibbous.kmeans.uses"{methods = methods, fitted = fitted, known_points = known_points}
+
 require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name}
 
 --- K-means by Lloyd's iterations with exact sums: the same bits for any number of threads, pieces and bytes.
