@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/cluster/feed.h"
 #include "cuda/cluster/pass.h"
 
 _Static_assert(GB_CUDA_BLOCK == GB_CLUSTER_BLOCK && GB_CUDA_SEEDS == GB_CLUSTER_SEEDS, "as cluster.h says");
@@ -161,6 +162,7 @@ static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres 
     part.apart = (double *)(void *)s.gpu->room;
     GB_TRY(gb_cuda_pass_turn(&s, n, 1, err));
     GB_CUDA_TRY(gb_cuda_find_apart(&part, gb_cuda_pass_groups(&s), s.gpu->stream));
+    GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_look(s.gpu, part.apart, n * sizeof *part.apart, keep_farthest, &l, err));
   }
   return GB_OK;
@@ -193,6 +195,7 @@ static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c
     const gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
     GB_TRY(gb_cuda_pass_turn(&s, n, c->k, err));
     GB_CUDA_TRY(gb_cuda_come_closer(&part, s.gpu->stream));
+    GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_download(s.gpu, block + i / GB_CLUSTER_BLOCK, part.block,
                             (n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK * sizeof *block, err));
   }
@@ -231,7 +234,9 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cuda_cluster_ops = {.workers = workers,
+const gb_cluster_ops gb_cuda_cluster_ops = {.feed = gb_cuda_feed,
+                                            .fed = gb_cuda_fed,
+                                            .workers = workers,
                                             .scratch = scratch_bytes,
                                             .range = range,
                                             .assign = assign,

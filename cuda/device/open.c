@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/cluster/cluster.h"
+#include "cuda/cluster/feed.h"
 #include "cuda/compile/compile.h"
 #include "cuda/dense/libraries.h"
 #include "cuda/dense/opaque.h"
@@ -127,6 +128,7 @@ static void close_gpu (gb_cuda *gpu) {
   gb_cuda_compilation_close(gpu);
   gb_cuda_libraries_close(gpu);
   gb_cuda_clock_close(gpu);
+  gb_cuda_feed_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
   for (int i = 0; i < 2; i++)
