@@ -37,18 +37,22 @@ typedef struct gb_kmeans_run {
   double variance; /* mean over the columns */
 } gb_kmeans_run;
 
-/* The status of 'call', a pass over the points of a piece, which it finds in 'x'. */
-#define GB_KMEANS_OPENED(piece, call)                                                                        \
+/* The status of 'call', a pass over the points of a piece, which it finds in 'x' when 'open' has brought them there. */
+#define GB_KMEANS_BROUGHT(piece, open, call)                                                                 \
   ({                                                                                                         \
     gb_points x;                                                                                             \
-    gb_status pass_st_ = gb_kmeans_open(piece, &x, err);                                                     \
+    gb_status pass_st_ = (open);                                                                             \
     if (pass_st_ == GB_OK) {                                                                                 \
       pass_st_ = gb_device_checked((piece)->device, (call), err);                                            \
       gb_kmeans_close(piece);                                                                                \
     }                                                                                                        \
     pass_st_;                                                                                                \
   })
+#define GB_KMEANS_OPENED(piece, call) GB_KMEANS_BROUGHT(piece, gb_kmeans_open(piece, &x, err), call)
 #define GB_KMEANS_PASS(part, call) GB_KMEANS_OPENED((part)->piece, call)
+/* The same of one point of a part. */
+#define GB_KMEANS_ROW(part, row, call)                                                                       \
+  GB_KMEANS_BROUGHT((part)->piece, gb_kmeans_open_row((part)->piece, row, &x, err), call)
 
 /* The address of a point. */
 static inline const void *gb_kmeans_row (const gb_points *x, size_t row) {

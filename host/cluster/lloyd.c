@@ -73,8 +73,10 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
     if (sum_of(r, j)[r->d] != 0) continue;
     const size_t row = far[used++].row;
     const gb_kmeans_part *p = part_of(r, row);
-    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, row - p->first, (int32_t)j,
-                                                       p->label, p->sums, p->scratch, err)));
+    int32_t *label = p->label + (row - p->first);
+    GB_TRY(GB_KMEANS_ROW(
+        p, row - p->first,
+        gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, 0, (int32_t)j, label, p->sums, p->scratch, err)));
   }
   return used == 0 ? GB_OK : gather_all(r, err);
 }

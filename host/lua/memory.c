@@ -214,11 +214,15 @@ static int memory_report (lua_State *L) {
   return 1;
 }
 
-/* room(): bytes that can still be had, counting values that can be computed again as free */
+/* room([device]): bytes that can still be had, counting values that can be computed again as free */
 static int memory_room (lua_State *L) {
-  const gb_graph *g = lgb_session_of(L)->graph;
-  const gb_ledger *l = &g->device->ledger;
-  lua_pushinteger(L, (lua_Integer)gb_plan_room(g, l->used - l->by_purpose[GB_MEM_CACHE]));
+  lgb_session *s = lgb_session_of(L);
+  const char *name = luaL_optstring(L, 1, NULL);
+  const gb_device *dev = name == NULL ? s->graph->device : lgb_checkdevice(L, s, name);
+  const gb_ledger *l = &dev->ledger;
+  const size_t held = l->used - l->by_purpose[GB_MEM_CACHE];
+  lua_pushinteger(
+      L, (lua_Integer)(dev == s->graph->device ? gb_plan_room(s->graph, held) : gb_ledger_beside(l, held)));
   return 1;
 }
 

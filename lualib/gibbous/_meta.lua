@@ -935,9 +935,10 @@ function gb.memory.limit(size, o) end
 ---@return table
 function gb.memory.report() end
 
---- Bytes that can still be had, counting values that can be computed again as free.
+--- Bytes that can still be had on a device, the session's own unless it is named; values that can be computed again count as free.
+---@param device string?
 ---@return integer
-function core.memory.room() end
+function core.memory.room(device) end
 
 -- Settings ------------------------------------------------------------------------------------------------------------------------
 
@@ -1094,20 +1095,21 @@ function core.grad(y, xs, o) end
 ---@return boolean
 function core.known(x) end
 
---- Without an argument: bytes of the host's account in use, and its peak so far; a new peak is counted from this call on. With the old
---- peak as argument: the most bytes in use since that call; the account has the larger of both peaks again.
----@param peak integer?
-function core.high_water(peak) end
+--- Of the account of each device that is named {bytes in use, its peak so far}; a new peak is counted from this call on. With what that
+--- gave as 'before': the most bytes in use since, beside those of then; the account has the larger of both peaks again.
+---@param names string[]
+---@param before integer[][]?
+function core.high_water(names, before) end
 
 --- Bytes of each buffer that core.kmeans_fit takes, and what they follow from; nothing is allocated, and gb.empty is welcome.
 ---@return table<string, integer>
 function core.kmeans_bytes(list, o) end
 
 --- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, device.
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, devices, rooms.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device;
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, devices, rooms;
 --- labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
 
