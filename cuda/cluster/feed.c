@@ -91,12 +91,22 @@ gb_status gb_cuda_feed (gb_device *dev, const gb_points *x, void *to, gb_error *
   return GB_OK;
 }
 
+/* Work that follows waits for the points; where that cannot be said, the caller waits. */
+static gb_status join (gb_cuda *gpu, gb_error *err) {
+  const gb_cuda_feeding *f = gpu->feeding;
+  GB_CUDA_TRY(cudaEventRecord(f->after, f->stream));
+  GB_CUDA_TRY(cudaStreamWaitEvent(gpu->stream, f->after, 0));
+  return GB_OK;
+}
+
 gb_status gb_cuda_fed (gb_device *dev, gb_error *err) {
   gb_cuda *gpu = gb_cuda_of(dev);
   if (gpu->feeding == NULL) return GB_OK;
-  GB_TRY(gb_cuda_enter(gpu, err));
-  const gb_status st = gb_cuda_feed_on(gpu, err);
-  GB_CUDA_TRY(cudaEventRecord(gpu->feeding->after, gpu->feeding->stream));
-  GB_CUDA_TRY(cudaStreamWaitEvent(gpu->stream, gpu->feeding->after, 0));
+  gb_status st = gb_cuda_enter(gpu, err);
+  if (st == GB_OK) st = gb_cuda_feed_on(gpu, err);
+  if (st == GB_OK) st = join(gpu, err);
+  if (st == GB_OK) return GB_OK;
+  gpu->feeding->to = NULL;
+  cudaStreamSynchronize(gpu->feeding->stream);
   return st;
 }

@@ -128,7 +128,6 @@ static void close_gpu (gb_cuda *gpu) {
   gb_cuda_compilation_close(gpu);
   gb_cuda_libraries_close(gpu);
   gb_cuda_clock_close(gpu);
-  gb_cuda_feed_close(gpu);
   gb_cuda_staging_close(&gpu->staging);
   if (gpu->room != NULL) cudaFree(gpu->room);
   for (int i = 0; i < 2; i++)
@@ -159,6 +158,7 @@ static void close_device (gb_device *dev) {
   gb_cuda *gpu = gb_cuda_of(dev);
   cudaSetDevice(gpu->ordinal);
   cudaStreamSynchronize(gpu->stream); /* blocks may be in use */
+  gb_cuda_feed_close(gpu);
   for (gb_device *d = dev; d != NULL; d = d->next) gb_cuda_memory_close(&d->memory);
   close_gpu(gpu);
 }

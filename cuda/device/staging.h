@@ -27,8 +27,8 @@ void gb_cuda_staging_close (gb_cuda_staging *s);
 typedef struct gb_cuda_sending {
   struct gb_cuda *gpu;
   cudaStream_t stream; /* in which they go: the GPU's, unless it is another one before the first bytes */
-  char *to;    /* of the bytes in the slot */
-  size_t used; /* bytes in the slot; 0: no slot is taken */
+  char *to;            /* of the bytes in the slot */
+  size_t used;         /* bytes in the slot; 0: no slot is taken */
   int slot;
 } gb_cuda_sending;
 

@@ -269,15 +269,15 @@ static gb_status open_lot (gb_kmeans_lot *l, gb_error *err) {
   const size_t bytes = l->labels + l->weights + l->rows;
   l->open = l->coming = l->in_slot[0] = l->in_slot[1] = NULL;
   if (bytes == 0) return GB_OK;
-  GB_TRY(gb_ledger_alloc(&l->device->ledger, GB_MEM_WORKSPACE, bytes, "", "k-means", &l->block, err));
-  l->line = (char *)l->block.data + l->labels + l->weights;
-  l->slots = (char *)l->block.data + bytes - (l->stay < l->sent ? 2 * l->slot : 0);
+  GB_TRY(gb_ledger_alloc(&l->device->ledger, GB_MEM_WORKSPACE, bytes, "", "k-means", &l->held, err));
+  l->line = (char *)l->held.data + l->labels + l->weights;
+  l->slots = (char *)l->held.data + bytes - (l->stay < l->sent ? 2 * l->slot : 0);
   return GB_OK;
 }
 
 /* Labels, weights and places of the pieces of a device that does not read the host's memory. */
 static gb_status furnish_lot (gb_kmeans_share *s, gb_kmeans_lot *l, gb_error *err) {
-  char *at = l->block.data, *stays = l->line + rounded(s->from->x.d * sizeof(double));
+  char *at = l->held.data, *stays = l->line + rounded(s->from->x.d * sizeof(double));
   double *weight = (double *)(void *)(at + l->labels);
   int32_t *label = (int32_t *)(void *)at;
   for (size_t i = 0; i < s->npieces; i++) {
@@ -316,7 +316,7 @@ static void close_share (gb_kmeans_share *s) {
   gb_error err;
   for (size_t i = 0; i < s->nlots; i++) {
     if (s->lot[i].coming != NULL) fed(&s->lot[i], &err);
-    gb_ledger_free(&s->lot[i].device->ledger, &s->lot[i].block);
+    gb_ledger_free(&s->lot[i].device->ledger, &s->lot[i].held);
   }
 }
 

@@ -32,7 +32,7 @@ struct gb_kmeans_lot {
   size_t rows;             /* bytes of its block for points of the host: pieces that stay, slots, one point */
   size_t slot, sent, stay; /* bytes of a slot; pieces that come from the host; that stay */
   size_t minimum;          /* of 'room' that would do */
-  gb_block block;          /* labels, weights, rows; while a fit runs */
+  gb_block held;           /* labels, weights, rows; while a fit runs */
   char *line, *slots;      /* of the block: one point; two slots */
   gb_kmeans_sent *in_slot[2], *coming; /* what is there; what is on its way */
   const gb_kmeans_sent *open;          /* what passes go over */

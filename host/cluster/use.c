@@ -12,7 +12,7 @@ enum { AT_ONCE = 64 * GB_CLUSTER_BLOCK };
 /* What one device holds for a walk, in one block. */
 typedef struct room {
   gb_device *device;
-  gb_block block;
+  gb_block held;
   int32_t *label; /* (AT_ONCE) */
   int64_t *sums;  /* (workers, k, d + 1); NULL: not wanted */
   void *scratch;
@@ -24,7 +24,7 @@ typedef struct walk {
   const gb_kmeans_use *use;
   size_t d, n;
   gb_dtype compute;
-  gb_block block;
+  gb_block held;
   double *least, *most, *centre; /* (d), (d), (k, d): numbers of T less the shift */
   double heaviest, square;       /* weight; of the longest distance from a point to a centre */
   int32_t *label;                /* (AT_ONCE), of a device whose memory the host does not read */
@@ -191,8 +191,8 @@ static gb_status publish (walk *w, gb_error *err) {
 static gb_status furnish (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
   const layout l = lay_out(w->m, w->use->sum != NULL, npieces, piece);
   gb_device *first = piece->device, *home = first->home == NULL ? first : first->home;
-  GB_TRY(gb_ledger_alloc(&home->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &w->block, err));
-  char *at = w->block.data;
+  GB_TRY(gb_ledger_alloc(&home->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &w->held, err));
+  char *at = w->held.data;
   w->least = (double *)(void *)(at + l.least);
   w->most = (double *)(void *)(at + l.most);
   w->centre = (double *)(void *)(at + l.centre);
@@ -208,8 +208,8 @@ static gb_status furnish_room (walk *w, gb_device *dev, size_t labels, gb_error 
   if (w->nrooms == GB_DEVICES) return gb_fail(err, GB_EOPTION, "k-means: more than %d devices", GB_DEVICES);
   room *r = &w->room[w->nrooms];
   const room_layout l = lay_out_room(w->m, sums, dev, w->compute, w->d, labels);
-  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &r->block, err));
-  char *at = r->block.data;
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &r->held, err));
+  char *at = r->held.data;
   r->device = dev;
   w->nrooms++;
   r->label = (int32_t *)(void *)(at + l.label);
@@ -227,8 +227,8 @@ static gb_status furnish_rooms (walk *w, size_t npieces, const gb_kmeans_piece *
 }
 
 static void release (walk *w, gb_device *first) {
-  for (size_t i = 0; i < w->nrooms; i++) gb_ledger_free(&w->room[i].device->ledger, &w->room[i].block);
-  gb_ledger_free(first->home == NULL ? &first->ledger : &first->home->ledger, &w->block);
+  for (size_t i = 0; i < w->nrooms; i++) gb_ledger_free(&w->room[i].device->ledger, &w->room[i].held);
+  gb_ledger_free(first->home == NULL ? &first->ledger : &first->home->ledger, &w->held);
 }
 
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,

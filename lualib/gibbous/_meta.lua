@@ -1071,8 +1071,8 @@ function core.drop_caches() end
 --- An error object for the caller's line, not raised.
 function core.error(code, message, fields) end
 
---- The n-th allocation from now, from 0, and all later ones fail; -1: never again.
-function core.fail_after(n) end
+--- The n-th allocation from now, from 0, and all later ones fail, on a device, the session's own unless it is named; -1: never again.
+function core.fail_after(n, device) end
 
 --- Resident bytes of the process now, and at most since the last reset, as the system counts them.
 ---@param reset boolean?  count the peak anew, from now

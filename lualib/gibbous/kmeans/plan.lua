@@ -74,8 +74,7 @@ end
 local function how(d)
   if d.sent == 0 then return "" end
   if d.stay == d.sent then return "; those of the host are copied once" end
-  return ("; of %d pieces from the host %d stay, the others are copied in each pass, one while the one before is read"):format(d.sent,
-    d.stay)
+  return ("; of %d pieces from the host %d stay, the others are copied in each pass"):format(d.sent, d.stay)
 end
 
 local function device_of(d)
