@@ -1294,6 +1294,10 @@ function core.file_lead(path) end
 --- Reads one .npy array.
 function core.npy_read(path) end
 
+--- The array of a .npy file where it lies there, mapped, on the host.
+---@return gibbous.tensor
+function core.npy_map(path) end
+
 --- Writes one .npy array.
 function core.npy_write(path, x) end
 

@@ -100,12 +100,20 @@ static gb_kmeans_bytes bytes_on (const lgb_points *p, const gb_kmeans_options *o
                              : gb_kmeans_bytes_of(o, s->npieces - first, s->piece + first);
 }
 
+/* What a fit takes at the home of the device that has the first points: a simulated device is its own home. */
+static size_t state_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const gb_kmeans_share *s = &p->share;
+  const gb_device *first = s->piece->device, *home = first->home == NULL ? first : first->home;
+  return home == dev ? gb_kmeans_bytes_of(o, s->npieces, s->piece).home : 0;
+}
+
 static void set_passes (lua_State *L, const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
   const gb_kmeans_bytes b = bytes_on(p, o, dev);
   size_t tile;
   gb_error err;
   lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, dev, &tile, &err)), &err);
   set_bytes(L, "workers", dev->ops->cluster->workers(dev));
+  set_bytes(L, "state", state_on(p, o, dev));
   set_bytes(L, "sums", b.sums);
   set_bytes(L, "seeds", b.seeds);
   set_bytes(L, "scratch", b.scratch);
@@ -160,7 +168,6 @@ static int kmeans_bytes (lua_State *L) {
   set_bytes(L, "weights", p->weights == NULL ? 0 : lgb_doubles_bytes(p->weights));
   set_bytes(L, "start", start == NULL ? 0 : lgb_doubles_bytes(start));
   set_bytes(L, "mirrors", p->mirrors);
-  set_bytes(L, "state", gb_kmeans_bytes_of(&o, s->npieces, s->piece).home);
   set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, s->npieces, s->piece) : 0);
   for (size_t i = 0; batches && i < 4; i++)
     set_bytes(L, (const char *[]){"sums", "seeds", "scratch", "state"}[i], 0);

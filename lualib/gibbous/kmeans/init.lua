@@ -185,8 +185,7 @@ local function measured(names, f)
   return got[2], most
 end
 
---- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; and bytes by name; nil where there
--- are none.
+--- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; and bytes by name; nil: none.
 local function on_devices(p, most)
   if #p.devices == 0 then return nil, nil end
   local on <const>, bytes <const> = {}, {}
@@ -221,8 +220,8 @@ function methods.fit(self, X, opts)
     return best_run(f, X, list, weights, plan.rooms(p), "fit")
   end)
   local on <const>, device_bytes <const> = on_devices(p, most)
-  set(f, {on = on, device_bytes = device_bytes, centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia, iterations = r.facts.iterations,
-    converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = most[1], planned = p.peak, rows = p.n})
+  set(f, {on = on, device_bytes = device_bytes, centroids = r.centroids, shift = r.shift, kept = r.kept,
+    inertia = r.facts.inertia, iterations = r.facts.iterations, converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = most[1], planned = p.peak, rows = p.n})
   return self
 end
 

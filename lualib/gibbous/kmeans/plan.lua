@@ -85,9 +85,11 @@ local function device_of(d)
     {what = "distances to the nearest seed, a number a row", bytes = d.seeds},
     {what = "packed centroids and what a pass counts", bytes = d.scratch},
     {what = "rows of the host", bytes = d.rows},
+    {what = "centroids before and after, sums, farthest rows", bytes = d.state},
     {what = "the rows of the expression that are computed at a time", bytes = d.tile},
   }
-  return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), minimum = d.minimum, room = d.room}
+  return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), minimum = d.minimum + d.state,
+    room = d.room}
 end
 
 --- What the host takes where the other devices take as little as they can: their rows are then in more pieces.
