@@ -69,7 +69,7 @@ describe("gb.kmeans on GPUs", function()
   -- Budgets: none, where all rows are copied once; the smallest, where they go through two slots; between, where some stay.
   local grid <const> = [[
 local dtype <const> = %q
-local x <const>, weights <const> = blobs(9000, 7, dtype), (gb.range(1, 9000) %% 3):eval()
+local x <const>, weights <const> = blobs(9000, 7, dtype), (gb.range(1, 9000) %% 7):eval()
 local count = 0
 for i, init in ipairs{"k-means++", "random"} do
   local o <const>, more <const> = {k = 9, init = init, n_init = 2, max_iter = 5}, {weights = i == 1 and weights or nil}
@@ -151,6 +151,22 @@ same(heavy, on, "mixed at home")
 local types <const> = {x:slice(1, 1, 1000):to "f16":eval(), x:slice(1, 1001, 4000):to "bf16":eval()}
 same(gb.kmeans(o):fit(types), fit(with(o, {device = {"cuda:0", "cuda:1"}}), types, nil, "types"), "types")
 print "ok"]]))
+  end)
+
+  it("fill clusters without rows, one row after the other", function()
+    for _, schedule in ipairs{"lazy", "3", "8"} do
+      assert.same({"ok"}, run([[
+local x <const> = blobs(5000, 6, "f32")
+local far <const> = gb.range(1, 12):unsqueeze(2) * 1000 + gb.range(1, 6):unsqueeze(1)
+local start <const> = gb.cat({x:slice(1, 1, 2):to "f64", far}, 1):eval()
+local o <const> = {k = 14, init = start, max_iter = 5}
+local want <const> = gb.kmeans(o):fit(x)
+for _, list in ipairs(lists) do
+  local there <const> = with(o, {device = list})
+  same(want, (fit(with(there, {budget = smallest(gb.kmeans(there):plan(x), 0)}), x, nil, name(list))), name(list))
+end
+print "ok"]], "EMU_SCHEDULE=" .. schedule))
+    end
   end)
 
   it("compute an expression where it lies, tile by tile", function()
