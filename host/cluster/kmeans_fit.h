@@ -101,6 +101,9 @@ gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
 size_t gb_kmeans_near_bytes (const gb_points *x);
 size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
 
+/* turns.c: every point gets the label of its nearest centre; '*moved': how many got another one. */
+gb_status gb_kmeans_assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err);
+
 /* lloyd.c: iterations from r->centre. */
 gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);
 

@@ -4,17 +4,6 @@
 
 #include "cluster/kmeans_fit.h"
 
-static gb_status assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
-  const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
-  *moved = 0;
-  for (size_t i = 0; i < r->nparts; i++) {
-    const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(
-        p, gb_kmeans_ops(p)->assign(p->device, &x, &c, r->q, p->label, p->sums, moved, p->scratch, err)));
-  }
-  return GB_OK;
-}
-
 static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
   memset(r->sum, 0, r->k * (r->d + 1) * sizeof *r->sum);
   for (size_t i = 0; i < r->nparts; i++) {
@@ -109,7 +98,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   out->converged = false;
   out->iterations = 0;
   while (out->iterations < r->o->max_iter && !out->converged) {
-    GB_TRY(assign_all(r, &moved, err));
+    GB_TRY(gb_kmeans_assign_all(r, &moved, err));
     GB_TRY(gather_all(r, err));
     out->history[out->iterations++] = inertia_from_sums(r, r->centre);
     const size_t empty = count_empty(r);
@@ -118,7 +107,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
     out->converged = moved == 0 || change <= r->o->tol * r->variance;
   }
   out->change = change;
-  if (change > 0) GB_TRY(assign_all(r, &moved, err)); /* labels of the last centres */
+  if (change > 0) GB_TRY(gb_kmeans_assign_all(r, &moved, err)); /* labels of the last centres */
   GB_TRY(gather_all(r, err));
   out->empty = count_empty(r);
   return gb_kmeans_spread(r, r->centre, r->k, &out->inertia, err);

@@ -57,10 +57,12 @@ static bool next_segment (cursor *c, segment *g) {
 
 static size_t bytes_of (const gb_points *x, size_t n) { return n * x->d * gb_dtype_size(x->dtype); }
 
-/* Points of one piece of a segment, in slots of so many bytes. */
-static size_t some_of (const segment *g, size_t slot) {
-  if (!g->sent || g->of->source != NULL) return g->n;
-  return least(g->n, most(slot / bytes_of(&g->of->x, GB_CLUSTER_BLOCK), 1) * GB_CLUSTER_BLOCK);
+/* Points of one piece of a segment, in slots of so many bytes. Where several devices take turns, points that stay where they are are
+** cut, too. */
+static size_t some_of (const gb_kmeans_share *s, const segment *g, size_t slot) {
+  if (g->of->source != NULL || (!g->sent && s->nlots == 1)) return g->n;
+  const size_t bytes = g->sent ? slot : GB_KMEANS_SLOT;
+  return least(g->n, most(bytes / bytes_of(&g->of->x, GB_CLUSTER_BLOCK), 1) * GB_CLUSTER_BLOCK);
 }
 
 /* -- sizes */
@@ -77,7 +79,7 @@ static sizes sizes_with (gb_kmeans_share *s, const gb_kmeans_lot *l, size_t slot
   while (next_segment(&c, &g)) {
     if (g.lot != l || !g.sent) continue;
     for (size_t some, left = g.n; left > 0; left -= some) {
-      some = least(left, some_of(&g, slot));
+      some = least(left, some_of(s, &g, slot));
       const size_t bytes = rounded(bytes_of(&g.of->x, some));
       if (z.stay == z.pieces && z.held + bytes <= room) z.stay++, z.held += bytes;
       z.pieces++, z.bytes += bytes;
@@ -140,7 +142,7 @@ void gb_kmeans_share_out (gb_kmeans_share *s) {
   cursor c = {.s = s};
   segment g;
   while (next_segment(&c, &g)) {
-    const size_t some = some_of(&g, g.lot->slot);
+    const size_t some = some_of(s, &g, g.lot->slot);
     s->npieces += (g.n + some - 1) / some;
   }
 }
@@ -185,7 +187,7 @@ void gb_kmeans_share_cut (gb_kmeans_share *s) {
   s->npieces = 0;
   for (size_t i = 0; i < s->nlots; i++) stay[i] = s->lot[i].stay;
   while (next_segment(&c, &g)) {
-    const size_t some = some_of(&g, g.lot->slot);
+    const size_t some = some_of(s, &g, g.lot->slot);
     for (size_t i = 0; i < g.n; i += some)
       add_piece(s, &g, g.from + i, least(g.n - i, some), &stay[g.lot - s->lot]);
   }

@@ -100,6 +100,11 @@ typedef struct gb_cluster_ops {
   ** another. '*moved': how many did. sums NULL: labels alone are wanted. */
   gb_status (*assign)(gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                       int64_t *sums, size_t *moved, void *scratch, gb_error *err);
+  /* Optional: one assignment over several pieces, of which each is on its way when its call returns. 'begin' brings the centres to
+  ** the device, x of any of the pieces; then 'assign' with moved NULL for each of them, with these centres and no other pass between;
+  ** 'end' waits, and '*moved' += how many points did. */
+  gb_status (*begin)(gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch, gb_error *err);
+  gb_status (*end)(gb_device *dev, void *scratch, size_t *moved, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */
   gb_status (*gather)(gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out, gb_error *err);
 

@@ -161,6 +161,8 @@ static void add_points (lua_State *L, lgb_points *p, gb_node *x, bool values) {
   if (placeholder) {
     if (values) lgb_fail(L, GB_EOPTION, "k-means: the points have no values: gb.empty is for km:plan alone");
     add_piece(p, device_of(x), &t, 0, n);
+    if (p->piece[p->npieces - 1].device == NULL && !gb_memory_is_host(&device_of(x)->memory))
+      p->mirrors += gb_shape_bytes(&t.shape, t.dtype);
     return;
   }
   lgb_tiles *tiles = lgb_scratch(L, 1, sizeof *tiles);
