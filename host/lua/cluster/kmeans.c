@@ -73,9 +73,15 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
 
 /* -- bytes */
 
+/* Centroids, shift and history of a run and of the best one before, at most, on the session's own device where that is not the host. */
+static size_t results_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const size_t numbers = (o->k + 1) * p->d + o->max_iter;
+  return dev == p->session->device && dev != p->session->home ? 2 * numbers * sizeof(double) : 0;
+}
+
 static size_t beside_fit (const void *options, const gb_device *dev, const lgb_points *p) {
   const gb_kmeans_piece none = {.device = (gb_device *)dev, .x = {.dtype = p->dtype, .d = p->d}};
-  return gb_kmeans_bytes_of(options, 1, &none).device;
+  return gb_kmeans_bytes_of(options, 1, &none).device + results_on(p, options, dev);
 }
 
 static lgb_points *check_fit (lua_State *L, bool values, gb_kmeans_options *o, gb_node **start) {
@@ -130,6 +136,7 @@ static void push_lot (lua_State *L, const lgb_points *p, const gb_kmeans_options
   set_bytes(L, "labels", l->labels);
   set_bytes(L, "weights", l->weights);
   set_bytes(L, "rows", l->rows);
+  set_bytes(L, "results", results_on(p, o, l->device));
   set_bytes(L, "slot", l->slot);
   set_bytes(L, "sent", l->sent);
   set_bytes(L, "stay", l->stay);

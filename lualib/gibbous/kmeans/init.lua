@@ -14,7 +14,7 @@ local fail <const> = points.fail
 --   centroids   (k, d) f64; shift: (d) f64, that passes compute coordinates less of
 --   kept        labels of the last fit, 4 bytes a row; seen: the tensor that km.labels made of them, as long as a script holds it
 --   inertia iterations converged history empty bytes   of the last fit; bytes: on the host
---   device_bytes   the same of other devices, by name; on: {name, bytes, planned} of each
+--   on          {name, bytes, planned} of each other device; nil: none
 --   counts      (k) f64: weight that each centroid of partial_fit stands for
 local KMeans <const> = {__name = "gibbous.kmeans"}
 local methods <const> = object.methods(KMeans, "a k-means", "km")
@@ -185,20 +185,23 @@ local function measured(names, f)
   return got[2], most
 end
 
---- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; and bytes by name; nil: none.
+--- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; nil: there are none.
 local function on_devices(p, most)
-  if #p.devices == 0 then return nil, nil end
-  local on <const>, bytes <const> = {}, {}
-  for i, d in ipairs(p.devices) do
-    on[i] = {name = d.name, bytes = most[i + 1], planned = d.peak}
-    bytes[d.name] = most[i + 1]
-  end
-  return on, bytes
+  local on <const> = {}
+  for i, d in ipairs(p.devices) do on[i] = {name = d.name, bytes = most[i + 1], planned = d.peak} end
+  return #on > 0 and on or nil
+end
+
+local function device_bytes(f)
+  if not f.on then return nil end
+  local bytes <const> = {}
+  for _, d in ipairs(f.on) do bytes[d.name] = d.bytes end
+  return bytes
 end
 
 local function set(f, values)
   for _, name in ipairs{"centroids", "shift", "kept", "seen", "inertia", "iterations", "converged", "history", "empty", "bytes",
-    "device_bytes", "on", "counts", "planned", "rows", "labels"} do
+    "on", "counts", "planned", "rows", "labels"} do
     f[name] = values[name]
   end
 end
@@ -219,9 +222,9 @@ function methods.fit(self, X, opts)
   local r <const>, most <const> = measured(plan.accounts(p), function()
     return best_run(f, X, list, weights, plan.rooms(p), "fit")
   end)
-  local on <const>, device_bytes <const> = on_devices(p, most)
-  set(f, {on = on, device_bytes = device_bytes, centroids = r.centroids, shift = r.shift, kept = r.kept,
-    inertia = r.facts.inertia, iterations = r.facts.iterations, converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = most[1], planned = p.peak, rows = p.n})
+  set(f, {on = on_devices(p, most), centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia,
+    iterations = r.facts.iterations, converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = most[1],
+    planned = p.peak, rows = p.n})
   return self
 end
 
@@ -346,6 +349,7 @@ function KMeans.__index(self, key)
   local f <const> = fields(self)
   if methods[key] then return methods[key] end
   if key == "labels" then return labels_of(f) end
+  if key == "device_bytes" then return device_bytes(f) end
   if key == "k" then return f.o.k end
   if PUBLIC[key] then return f[key] end
   object.no_field("k-means", key, methods, PUBLIC)

@@ -86,6 +86,7 @@ local function device_of(d)
     {what = "packed centroids and what a pass counts", bytes = d.scratch},
     {what = "rows of the host", bytes = d.rows},
     {what = "centroids before and after, sums, farthest rows", bytes = d.state},
+    {what = "centroids, shift and history, of two runs at most", bytes = d.results},
     {what = "the rows of the expression that are computed at a time", bytes = d.tile},
   }
   return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), minimum = d.minimum + d.state,
