@@ -932,6 +932,7 @@ function gb.memory.limit(size, o) end
 
 --- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. graph: nodes and plans,
 --- beside 'used'; what is more than 64 MiB of it counts against the limit, too. devices: limit, used and peak of the others.
+--- mapped: bytes of files that tensors lie in (gb.data.map), in no account.
 ---@return table
 function gb.memory.report() end
 
@@ -1009,9 +1010,10 @@ function gb.load(path, o) end
 --- object with fields centroids (k, d) of f64, labels (n) of i64 from 1, inertia, iterations, converged, history, empty (clusters
 --- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
---- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
---- device; weights, one a row.
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor}
+--- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); weights, one a
+--- row; device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
+--- account, or bytes by name of a device. device_bytes: what the fit took on devices other than the host, by name.
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
