@@ -13,6 +13,22 @@ mkdir -p "$tree" || exit 2
 
 # file, sed script, what is wrong. A script that changes nothing is an error here.
 plants=(
+host/cpu/fold/pack.c
+'s/SCATTER_FROM(int64_t, AS, gb_i64_to_i32)/SCATTER_FROM(int64_t, AS, (int32_t))/'
+'random programs: what i32 does not hold wraps around where a fold stores it'
+
+host/cpu/fold/pack.c
+'s/GATHER(int64_t, int32_t, AS)/GATHER(int64_t, uint32_t, AS)/'
+'numbers of i32 below 0 are read as large ones'
+
+host/cpu/move/move.c
+'s/p->dtype == GB_I32 ?/p->dtype == GB_F16 ?/'
+'positions of i32 are read as i64'
+
+host/graph/build.c
+'s/t == GB_I32 \&\& gb_widens_input(op, from) ? GB_I64 : t/t/'
+'a number beside i32 must fit i32 where the result is i64'
+
 host/cpu/fold/cull.c
 's/if (!(fabs(v) < INFINITY)) return anything;/if (!(fabs(v) < INFINITY)) continue;/'
 'a tile whose box holds a NaN is left out'

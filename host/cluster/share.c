@@ -143,7 +143,7 @@ void gb_kmeans_share_out (gb_kmeans_share *s) {
   segment g;
   while (next_segment(&c, &g)) {
     const size_t some = some_of(s, &g, g.lot->slot);
-    s->npieces += (g.n + some - 1) / some;
+    s->npieces += g.n == 0 ? 1 : (g.n + some - 1) / some;
   }
 }
 
@@ -188,7 +188,7 @@ void gb_kmeans_share_cut (gb_kmeans_share *s) {
   for (size_t i = 0; i < s->nlots; i++) stay[i] = s->lot[i].stay;
   while (next_segment(&c, &g)) {
     const size_t some = some_of(s, &g, g.lot->slot);
-    for (size_t i = 0; i < g.n; i += some)
+    for (size_t i = 0; i < g.n || i == 0; i += most(some, 1))
       add_piece(s, &g, g.from + i, least(g.n - i, some), &stay[g.lot - s->lot]);
   }
 }

@@ -22,13 +22,13 @@ typedef struct room {
 typedef struct walk {
   const gb_kmeans_model *m;
   const gb_kmeans_use *use;
-  size_t d, n;
+  size_t d, first, n; /* points of the ranks before this one, and of all */
   gb_dtype compute;
   gb_block held;
-  double *least, *most, *centre; /* (d), (d), (k, d): numbers of T less the shift */
+  double *least, *most, *centre; /* (d), (d) and room for two, (k, d): numbers of T less the shift */
   double heaviest, square;       /* weight; of the longest distance from a point to a centre */
   int32_t *label;                /* (AT_ONCE), of a device whose memory the host does not read */
-  int64_t *sum;                  /* (k, d + 1); NULL: not wanted */
+  int64_t *sum;                  /* (k, d + 1) and room for one; NULL: not wanted */
   size_t nrooms;
   room room[GB_DEVICES];
   gb_quanta q;
@@ -63,7 +63,7 @@ static room_layout lay_out_room (const gb_kmeans_model *m, bool sums, const gb_d
 }
 
 typedef struct layout {
-  size_t least, most, centre, label, sum, bytes;
+  size_t least, centre, label, sum, bytes;
 } layout;
 
 static layout lay_out (const gb_kmeans_model *m, bool sums, size_t npieces, const gb_kmeans_piece *piece) {
@@ -71,11 +71,10 @@ static layout lay_out (const gb_kmeans_model *m, bool sums, size_t npieces, cons
   layout l = {0};
   bool far = false;
   for (size_t i = 0; i < npieces; i++) far |= !gb_memory_is_host(&piece[i].device->memory);
-  l.least = take(&l.bytes, d * number);
-  l.most = take(&l.bytes, d * number);
+  l.least = take(&l.bytes, 2 * (d + 1) * number);
   l.centre = take(&l.bytes, m->k * d * number);
   l.label = take(&l.bytes, far ? label_bytes(npieces, piece) : 0);
-  l.sum = take(&l.bytes, sums ? m->k * (d + 1) * sizeof(int64_t) : 0);
+  l.sum = take(&l.bytes, sums ? (m->k * (d + 1) + 1) * sizeof(int64_t) : 0);
   return l;
 }
 
@@ -101,10 +100,9 @@ static room *room_of (walk *w, const gb_device *dev) {
   return &w->room[i];
 }
 
-/* What the points and the centres are between, and what the quanta may be. */
-static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
-  size_t first = 0;
-  double reach = 0;
+/* What this rank's points are between. */
+static gb_status survey_own (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  size_t first = w->first;
   for (size_t t = 0; t < w->d; t++) w->least[t] = INFINITY, w->most[t] = -INFINITY;
   for (size_t i = 0; i < npieces; first += piece[i++].x.n) {
     gb_bad_point bad = {SIZE_MAX, 0};
@@ -113,6 +111,15 @@ static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, 
                                                                 &bad, room_of(w, dev)->scratch, err)));
     if (bad.row != SIZE_MAX) return gb_kmeans_refuse(&bad, first, w->d, err);
   }
+  return GB_OK;
+}
+
+/* What the points and the centres are between, and what the quanta may be. */
+static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  double reach = 0;
+  bool weighted = false;
+  GB_TRY(gb_kmeans_reach(w->use->comm, w->d, w->least, &w->heaviest, &weighted,
+                         survey_own(w, npieces, piece, err), err));
   for (size_t t = 0; t < w->d; t++) {
     double least = w->least[t] - w->m->shift[t], most = w->most[t] - w->m->shift[t];
     reach = fmax(reach, fmax(most, -least));
@@ -170,19 +177,22 @@ static gb_status assign_all (walk *w, size_t npieces, const gb_kmeans_piece *pie
   return GB_OK;
 }
 
-static gb_status publish (walk *w, gb_error *err) {
+static gb_status publish (walk *w, gb_status st, gb_error *err) {
   const size_t width = w->d + 1;
+  GB_TRY(gb_kmeans_total_spread(w->use->comm, &w->spread, st, err));
   if (w->use->inertia != NULL) {
     const long double sum = (long double)w->spread.high + (long double)w->spread.low * 0x1p-30L;
     *w->use->inertia = (double)(sum / (long double)w->scale);
   }
   if (w->sum == NULL) return GB_OK;
   memset(w->sum, 0, w->m->k * width * sizeof *w->sum);
-  for (size_t i = 0; i < w->nrooms; i++) {
+  st = GB_OK;
+  for (size_t i = 0; st == GB_OK && i < w->nrooms; i++) {
     const room *r = &w->room[i];
-    GB_TRY(gb_device_checked(
-        r->device, r->device->ops->cluster->gather(r->device, w->m->k, w->d, r->sums, w->sum, err), err));
+    st = gb_device_checked(
+        r->device, r->device->ops->cluster->gather(r->device, w->m->k, w->d, r->sums, w->sum, err), err);
   }
+  GB_TRY(gb_comm_sum(w->use->comm, w->sum, w->m->k * width, st, err));
   for (size_t i = 0; i < w->m->k * width; i++)
     w->use->sum[i] = (double)w->sum[i] / (i % width == w->d ? w->q.weight : w->q.point);
   return GB_OK;
@@ -194,7 +204,7 @@ static gb_status furnish (walk *w, size_t npieces, const gb_kmeans_piece *piece,
   GB_TRY(gb_ledger_alloc(&home->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &w->held, err));
   char *at = w->held.data;
   w->least = (double *)(void *)(at + l.least);
-  w->most = (double *)(void *)(at + l.most);
+  w->most = w->least + w->d;
   w->centre = (double *)(void *)(at + l.centre);
   w->label = (int32_t *)(void *)(at + l.label);
   w->sum = w->use->sum != NULL ? (int64_t *)(void *)(at + l.sum) : NULL;
@@ -231,15 +241,27 @@ static void release (walk *w, gb_device *first) {
   gb_ledger_free(first->home == NULL ? &first->ledger : &first->home->ledger, &w->held);
 }
 
+/* The ranks have the same centres, and know how many points there are. */
+static gb_status meet (walk *w, int64_t mine, gb_status st, gb_error *err) {
+  gb_comm *c = w->use->comm;
+  const gb_kmeans_problem problem = {.d = w->d, .compute = w->compute, .k = w->m->k};
+  int64_t before, total;
+  GB_TRY(gb_comm_agree(c, st, err));
+  GB_TRY(gb_comm_place(c, mine, &before, &total, gb_kmeans_compare(c, &problem, err), err));
+  w->first = (size_t)before, w->n = (size_t)total;
+  return GB_OK;
+}
+
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
                            const gb_kmeans_use *use, gb_error *err) {
   walk w = {.m = m, .use = use, .d = piece->x.d, .compute = gb_points_compute(piece->x.dtype)};
-  for (size_t i = 0; i < npieces; i++) w.n += piece[i].x.n;
+  int64_t mine = 0;
+  for (size_t i = 0; i < npieces; i++) mine += (int64_t)piece[i].x.n;
   gb_status st = furnish(&w, npieces, piece, err);
   if (st == GB_OK) st = furnish_rooms(&w, npieces, piece, err);
+  st = meet(&w, mine, st, err);
   if (st == GB_OK) st = survey(&w, npieces, piece, err);
-  if (st == GB_OK) st = assign_all(&w, npieces, piece, err);
-  if (st == GB_OK) st = publish(&w, err);
+  if (st == GB_OK) st = publish(&w, assign_all(&w, npieces, piece, err), err);
   release(&w, piece->device);
   return st;
 }

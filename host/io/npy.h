@@ -5,14 +5,14 @@
 
 #include "tensor/tensor.h"
 
-/* Reads formats 1 to 3, little-endian f8 f4 f2 i8 i4 i2 i1 u1 u2 u4 b1; integers become i64, f2 stays f16;
+/* Reads formats 1 to 3, little-endian f8 f4 f2 i8 i4 i2 i1 u1 u2 u4 b1; i4 stays i32, other integers become i64, f2 stays f16;
 ** Fortran order is transposed into row-major. The heading must have exactly NumPy's keys, each once, and the
 ** data exactly the length it states. The tensor, and at most GB_NPY_SLICE bytes beside it, are charged to
 ** 'l'. Errors: EIO, EFORMAT (what is wrong and where), ENOMEM, EINTR. */
 #define GB_NPY_SLICE ((size_t)1 << 20)
 gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err);
 
-/* The array where it lies in the file, which is mapped and never copied: C order as rows, Fortran order as columns. For f8 f4 f2 i8 b1,
+/* The array where it lies in the file, which is mapped and never copied: C order as rows, Fortran order as columns. For f8 f4 f2 i8 i4 b1,
 ** whose elements begin at multiples of their size. Its bytes are in no account but l->mapped; before a plan reads them it is looked
 ** whether the file still has them (EIO). Errors: as gb_npy_read. */
 gb_status gb_npy_map (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err);

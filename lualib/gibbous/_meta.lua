@@ -3,7 +3,7 @@
 -- Dimensions and positions count from 1, negative from the end; ranges include both ends. Everything is lazy unless it
 -- says "evaluates". Shapes are written (n, m).
 
----@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"bool"
+---@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"i32"|"bool"
 ---@alias gibbous.operand gibbous.tensor|gibbous.param|number
 ---@class gibbous.make {dtype: gibbous.dtype, device: string}
 ---@class gibbous.random {dtype: gibbous.dtype, device: string, seed: integer}
@@ -31,7 +31,7 @@
 ---@operator len: integer
 local tensor = {}
 
-local gb = {linalg = {}, memory = {}, kernels = {}, gp = {}, likelihoods = {}}
+local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}}
 local plan, kmeans = {}, {}
 local core = {}
 
@@ -170,7 +170,7 @@ function tensor:select(d, i) end
 
 --- The entries at the given positions of dimension d; a mask is observed.
 ---@param d integer
----@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64) or a mask (bool)
+---@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64 or i32) or a mask (bool)
 ---@return gibbous.tensor
 function tensor:index(d, idx) end
 
@@ -190,13 +190,13 @@ function tensor:index_add(d, idx, y) end
 
 --- out[i, j] = x[i, index[i, j]] along d, here the last of two: one position an element.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@return gibbous.tensor  the shape of index
 function tensor:gather(d, index) end
 
 --- x with src[i, j] added at [i, index[i, j]] along d, here the last of two, in their order: the reverse of gather.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@param src gibbous.tensor|number  the shape of index
 ---@return gibbous.tensor
 function tensor:scatter_add(d, index, src) end
@@ -541,7 +541,7 @@ function tensor:nonzero() end
 
 --- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing but the result is stored.
 ---@param x gibbous.tensor  (n, ...)
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
 function gb.segment_sum(x, labels, k) end
@@ -559,7 +559,7 @@ function gb.segment_max(x, labels, k) end
 function gb.segment_min(x, labels, k) end
 
 --- How often each label occurs, i64; with weights (n) the sum of those of each. Without k observes the labels: k is the largest.
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param o {k: integer, weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor (k)
 function gb.bincount(labels, o) end
@@ -573,7 +573,7 @@ function gb.bincount(labels, o) end
 function gb.histogram(x, o) end
 
 --- Rows of zeros with a 1 at each label; a mask that is not stored where it is multiplied or summed.
----@param labels gibbous.tensor|integer[]  (...), i64
+---@param labels gibbous.tensor|integer[]  (...), i64 or i32
 ---@param k integer
 ---@param o {dtype: gibbous.dtype}?
 ---@return gibbous.tensor (..., k)
@@ -1007,13 +1007,14 @@ function gb.type(v) end
 function gb.load(path, o) end
 
 --- Centroids of k clusters by Lloyd's iterations, with exact sums: the same bits for any number of threads, pieces and bytes. An
---- object with fields centroids (k, d) of f64, labels (n) of i64 from 1, inertia, iterations, converged, history, empty (clusters
+--- object with fields centroids (k, d) of f64, labels (n) of i32 from 1, inertia, iterations, converged, history, empty (clusters
 --- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
 --- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); weights, one a
 --- row; device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
---- account, or bytes by name of a device. device_bytes: what the fit took on devices other than the host, by name.
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor}
+--- account, or bytes by name of a device; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their
+--- labels). device_bytes: what the fit took on devices other than the host, by name.
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
@@ -1026,7 +1027,7 @@ function kmeans:fit(X, o) end
 ---@return table
 function kmeans:plan(X, o) end
 
---- Numbers of the nearest centroids, (n) of i64, from 1. Evaluates.
+--- Numbers of the nearest centroids, (n) of i32, from 1. Evaluates.
 ---@return gibbous.tensor
 function kmeans:predict(X) end
 
@@ -1045,6 +1046,23 @@ function kmeans:partial_fit(X, o) end
 --- Writes the object to one file, which gb.load(path) reads.
 ---@param path string
 function kmeans:save(path) end
+
+--- The number of this rank, from 0, of those that mpirun started; without it there is one, 0.
+---@return integer
+function gb.mpi.rank() end
+
+--- How many ranks there are.
+---@return integer
+function gb.mpi.size() end
+
+--- Whether there can be several ranks: the library of MPI was built. Where it was not, false, and why.
+---@return boolean, string?
+function gb.mpi.available() end
+
+--- The first and the last of n rows that are this rank's; none where the last is less than the first.
+---@param n integer
+---@return integer, integer
+function gb.mpi.share(n) end
 
 --- for i in gb.progress(n, label), for i, v in gb.progress(list, label): a bar with rate and time left, where stderr is a terminal.
 ---@param over integer|any[]
@@ -1107,20 +1125,23 @@ function core.high_water(names, before) end
 ---@return table<string, integer>
 function core.kmeans_bytes(list, o) end
 
---- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, devices, rooms.
+--- K-means of the rows of a list of tensors: labels (n) of i32 from 1, centroids and shift (f64), history, {inertia, iterations,
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, devices, rooms;
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, devices, rooms, ranks;
 --- labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
 
---- Labels of core.kmeans_fit as a tensor (n) of i64, from 1.
----@return gibbous.tensor
-function core.kmeans_labels(labels) end
+--- The number of this rank, from 0; how many there are; messages that it has sent to the others, and their bytes.
+---@return integer, integer, integer, integer
+function core.ranks() end
 
---- Labels of core.kmeans_fit go at once.
-function core.kmeans_drop(labels) end
+--- All ranks call it with what was raised there, or nil: it raises what the lowest rank says that has something.
+function core.ranks_agree(err) end
+
+--- Raises where the library of several ranks cannot be opened.
+function core.ranks_check() end
 
 --- What the last evaluation did.
 function core.last_run() end

@@ -160,7 +160,7 @@ local read_spec <const> = {skip = "count", names = "table", na = "string", delim
   max_ratio = "positive", dtype = {"f64", "f32"}}
 
 local function cast(t, dtype)
-  local is_float <const> = t.dtype ~= "i64" and t.dtype ~= "bool"
+  local is_float <const> = t.dtype:find("f", 1, true) ~= nil
   return dtype and is_float and t.dtype ~= dtype and t:to{dtype = dtype} or t
 end
 
@@ -236,7 +236,7 @@ end
 
 --- The array of a .npy file where it lies there, as a tensor of the host that is never read whole: pages come when they are looked
 -- at, and go when the system needs them. It takes no bytes of gb.memory.limit; gb.memory.report().mapped counts it. For f64, f32,
--- f16, i64 and bool, in C and in Fortran order. The file must stay as it is as long as the tensor lives: a fit or an evaluation
+-- f16, i64, i32 and bool, in C and in Fortran order. The file must stay as it is as long as the tensor lives: a fit or an evaluation
 -- looks whether it has become shorter, and raises; bytes that go while they are read end the process (SIGBUS). A relative path is
 -- looked for as gb.data.read does. Errors: io, format (what cannot be mapped gb.data.read reads).
 function M.map(path)

@@ -161,8 +161,8 @@ describe("gb.kmeans of rows in files", function()
   it("reads files of columns, and of each type", function()
     local path <const> = support.path ".npy"
     local x <const> = (gb.randn(3, 2000, {seed = 3, device = "cpu"}) * 5):eval()
-    for _, dtype in ipairs{"f64", "f32", "f16", "i64"} do
-      local v <const> = (dtype == "i64" and x:round() or x):to{dtype = dtype}:eval()
+    for _, dtype in ipairs{"f64", "f32", "f16", "i64", "i32"} do
+      local v <const> = (dtype:match "^i" and x:round() or x):to{dtype = dtype}:eval()
       gb.data.write(path, v)
       local y <const> = gb.data.map(path):t()                   -- rows lie side by side, as in a file in Fortran order
       same(gb.kmeans{k = 4, device = "cpu"}:fit(v:t():eval()), gb.kmeans{k = 4, device = "cpu"}:fit(y))

@@ -70,9 +70,20 @@ describe("gb.kmeans", function()
       assert.is_true(km.centroids:equal(same.centroids) and km.labels:equal(same.labels), dtype)
       assert.equal(same.inertia, km.inertia)
     end
-    local whole <const> = (x * 10):round():to "i64":eval()
-    assert.is_true(gb.kmeans{k = 5, init = start * 10}:fit(whole).centroids:equal(
-      gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids))
+    local eighths <const> = (x * 8):eval()
+    for _, dtype in ipairs{"f32", "f16", "bf16", "i64"} do                          -- computed from points of another type
+      local v <const> = eighths:to(dtype)
+      local lazy <const> = gb.kmeans{k = 5, init = start}:fit(v)
+      local stored <const> = gb.kmeans{k = 5, init = start}:fit(v:eval())
+      assert.is_true(lazy.centroids:equal(stored.centroids) and lazy.labels:equal(stored.labels), dtype)
+      assert.equal(stored.inertia, lazy.inertia)
+    end
+    for _, dtype in ipairs{"i64", "i32"} do
+      local whole <const> = (x * 10):round():to(dtype):eval()
+      local km <const> = gb.kmeans{k = 5, init = start * 10}:fit(whole)
+      assert.is_true(km.centroids:equal(gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids), dtype)
+      near(km:transform(whole:to "f64"):min(2), km:transform(whole):min(2), 0)
+    end
   end)
 
   it("computes an expression tile by tile", function()
@@ -210,6 +221,31 @@ describe("gb.kmeans", function()
     assert.matches("formula  %(n d %+ k d%) numbers of 4 B and a label of 4 B a row: 4,026,000,000 B", tostring(p))
   end)
 
+  it("keeps labels as the i32 that the plan counts, and takes nothing to show them", function()
+    local n <const> = 20000
+    local x <const> = blobs(n, 2, 5)
+    local km <const> = gb.kmeans{k = 5, init = x:slice(1, 1, 5):eval(), tol = 0}:fit(x)
+    settle()
+    local before <const> = gb.memory.report().used
+    local labels <const> = km.labels
+    assert.equal("i32", labels.dtype)
+    assert.equal(labels, km.labels)
+    assert.is_true(labels:ge(1):all() and labels:le(5):all())
+    settle()
+    assert.equal(before, gb.memory.report().used)
+    local predicted <const> = km:predict(x)
+    assert.is_true(predicted:equal(labels))                                   -- of one type, too
+    settle()
+    assert.equal(before + 4 * n, gb.memory.report().used)
+    -- they go where labels go, as they lie
+    local sums <const> = gb.segment_sum(x, labels, km.k)
+    assert.is_true(gb.plan(sums).peak < 4 * n)
+    local counts <const> = gb.bincount(labels, {k = km.k})
+    near(km.centroids, sums / counts:to "f64":unsqueeze(2), 1e-9)
+    assert.equal(n, counts:sum():item())
+    near(km.inertia, ((x - km.centroids:index(1, labels)) ^ 2):sum(), 1e-9)
+  end)
+
   it("never stores the distances", function()
     local km <const> = gb.kmeans{k = 50, max_iter = 2}:fit(gb.randn(20000, 3, {seed = 1}):eval())
     local x <const> = gb.randn(20000, 3, {seed = 2}):eval()
@@ -313,6 +349,7 @@ describe("gb.kmeans", function()
     km:save(path)
     local back <const> = gb.load(path)
     assert.is_true(back.centroids:equal(km.centroids) and back.labels:equal(km.labels) and back.history:equal(km.history))
+    assert.equal("i32", back.labels.dtype)
     assert.is_true(back:predict(x):equal(km.labels))
     assert.equal(km:score(x), back:score(x))
     assert.equal(tostring(km), tostring(back))
@@ -349,8 +386,8 @@ describe("gb.kmeans", function()
     bad("option", "got number -3", make{k = -3})
     bad("option", "got number 2.5", make{k = 2.5})
     bad("option", "got number nan", make{k = 0 / 0})
-    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, seed, spherical, tol, "
-      .. "weights", make{k = 2, clusters = 3})
+    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, "
+      .. "tol, weights", make{k = 2, clusters = 3})
     bad("option", "did you mean 'max_iter'", make{k = 2, maxiter = 3})
     bad("option", "init = 'k-means||' is not in this version", make{k = 2, init = "k-means||"})
     bad("option", "algorithm = 'elkan' is not in this version", make{k = 2, algorithm = "elkan"})

@@ -32,7 +32,7 @@ describe("gb.data.map", function()
   teardown(support.sweep)
 
   it("has the values of gb.data.read, for each type, at home", function()
-    for _, dtype in ipairs{"f64", "f32", "f16", "i64", "bool"} do
+    for _, dtype in ipairs{"f64", "f32", "f16", "i64", "i32", "bool"} do
       for _, shape in ipairs{{}, {1}, {7}, {0}, {3, 0}, {513, 9}, {2, 3, 4}} do
         local n = 1
         for _, extent in ipairs(shape) do n = n * extent end
@@ -151,8 +151,8 @@ describe("gb.data.map", function()
     bad("format", "truncated heading", write "\x93NUMPY\1\0\118\0{'descr'")
     bad("format", "an array of Python objects is not read", npy("|O", false, "1,", doubles{1}))
     bad("format", "big-endian", npy(">f8", false, "1,", doubles{1}))
-    bad("format", "elements of 4 bytes ('i4') would become i64, which a mapped file cannot: gb.data.read reads it",
-      npy("<i4", false, "2,", doubles{1}))
+    bad("format", "elements of 2 bytes ('i2') would become i64, which a mapped file cannot: gb.data.read reads it",
+      npy("<i2", false, "4,", doubles{1}))
     bad("format", "elements of 1 bytes ('u1')", npy("|u1", false, "8,", doubles{1}))
     bad("format", "0 or 1 expected for element 3, got 9", npy("|b1", false, "4,", "\0\1\9\0"))
     bad("format", "the data begin at byte 132, which is no multiple of the 8 bytes of an element: gb.data.read reads it",

@@ -10,7 +10,7 @@ local function settle()
 end
 local function blobs(n, d, dtype)
   local x <const> = gb.randn(n, d, {seed = 3}) * 3 + gb.range(1, n):unsqueeze(2) % 5
-  return (dtype == "i64" and (x * 100):round() or x):to{dtype = dtype}:eval()
+  return (dtype:match "^i" and (x * 100):round() or x):to{dtype = dtype}:eval()
 end
 local function same(want, got, what)
   assert(got.centroids:equal(want.centroids), what .. ": centroids")
@@ -78,7 +78,7 @@ for i, init in ipairs{"k-means++", "random"} do
     local list <const> = lists[at]
     local there <const> = with(o, {device = list})
     local free <const> = gb.kmeans(there):plan(x, more)
-    local two <const> = 2 * 960 * 7 * (dtype:match "64" and 8 or dtype == "f32" and 4 or 2)
+    local two <const> = 2 * 960 * 7 * (dtype:match "64" and 8 or dtype:match "32" and 4 or 2)
     for way, budget in ipairs{1 << 30, smallest(free, 0), smallest(free, two)} do
       local what <const> = ("%%s, %%s on %%s, way %%d"):format(dtype, init, name(list), way)
       local km <const>, p <const> = fit(with(there, {budget = budget}), x, more, what)
@@ -100,7 +100,7 @@ for i, init in ipairs{"k-means++", "random"} do
   end
 end
 print(count)]]
-  local schedules <const> = {f64 = "lazy", f32 = "3", f16 = "eager", bf16 = "7", i64 = "11"}
+  local schedules <const> = {f64 = "lazy", f32 = "3", f16 = "eager", bf16 = "7", i64 = "11", i32 = "2"}
   for dtype, schedule in pairs(schedules) do
     it(("have the bits of the CPU, and the bytes of the plan, for %s"):format(dtype), function()
       assert.same({dtype:match "^f[63]" and "24" or "12"}, run(grid:format(dtype), "EMU_SCHEDULE=" .. schedule))

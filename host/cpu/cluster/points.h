@@ -7,13 +7,16 @@
 
 extern const gb_cluster_ops gb_cpu_cluster_ops; /* cluster.c */
 
+#define GB_MOST_LANES 64 /* of a tile */
+
 /* What a thread needs to read points. */
 typedef struct gb_point_reader {
   const gb_points *x;
   const gb_isa_kernels *isa;
   size_t lanes, size; /* of a tile; bytes of T */
+  size_t tiles;       /* that there is room for */
   const void *shift;  /* (d) of T; NULL: no tiles are made */
-  void *tile, *rows;  /* (d, lanes), (lanes, d) */
+  void *tile, *rows;  /* (tiles, d, lanes), (tiles, lanes, d) */
 } gb_point_reader;
 
 /* Some points, at most those of a tile. */
@@ -32,6 +35,11 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
 gb_point_rows gb_read_points (const gb_point_reader *r, size_t first);
 /* The same in r->tile too, less the shift. */
 gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first);
+
+/* Points 'first' and those behind it, of up to GB_NEAREST_TILES tiles, to r->tile: how many tiles there are. */
+size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows);
+/* Where as many points lie, from 'first' of x on, that is read behind r->x. */
+gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first);
 
 double gb_coordinate (const gb_points *x, size_t row, size_t column);
 

@@ -29,15 +29,17 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"devices", "k",     "max_iter", "minibatch", "rooms",
-                                        "seed",    "start", "tol",      "weights",   NULL};
+static const char *const fit_names[] = {"devices", "k",    "max_iter", "minibatch", "ranks",   "rooms",
+                                        "runs",    "seed", "start",    "tol",       "weights", NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
   gb_kmeans_options o = {.k = check_count(L, "k", 1, (lua_Integer)GB_CLUSTER_MOST),
                          .max_iter = check_count(L, "max_iter", 0, 1 << 24),
                          .tol = lgb_optnumber(L, 2, "tol", 1e-4),
-                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0)};
+                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0),
+                         .runs = (size_t)lgb_optinteger(L, 2, "runs", 1),
+                         .comm = lgb_checkranks(L, 2)};
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
@@ -73,10 +75,12 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
 
 /* -- bytes */
 
-/* Centroids, shift and history of a run and of the best one before, at most, on the session's own device where that is not the host. */
+/* Labels, centroids, shift and history of a run and of the best one before, at most, on the session's own device where that is not
+** the host. */
 static size_t results_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
   const size_t numbers = (o->k + 1) * p->d + o->max_iter;
-  return dev == p->session->device && dev != p->session->home ? 2 * numbers * sizeof(double) : 0;
+  if (dev != p->session->device || dev == p->session->home) return 0;
+  return 2 * (numbers * sizeof(double) + p->n * sizeof(int32_t));
 }
 
 static size_t beside_fit (const void *options, const gb_device *dev, const lgb_points *p) {
@@ -153,7 +157,7 @@ static void push_lots (lua_State *L, const lgb_points *p, const gb_kmeans_option
   }
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, weights, devices, rooms}): bytes of each buffer of a fit on the host, and in 'devices' on
+/* core.kmeans_bytes({x, ...}, {k, start, weights, devices, rooms, ranks}): bytes of each buffer of a fit on the host, and in 'devices' on
 ** each other device; nothing is allocated */
 static int kmeans_bytes (lua_State *L) {
   gb_node *start;
@@ -244,8 +248,14 @@ static void push_facts (lua_State *L, const gb_kmeans_result *r) {
   lua_setfield(L, -2, "converged");
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, weights, devices, rooms}): labels as they are kept (core.kmeans_labels), centroids,
-** shift, history, {inertia, iterations, empty, converged, change} */
+/* Labels count from 1 where scripts see them, from 0 in passes. */
+static void count_from_1 (gb_tensor *labels) {
+  int32_t *label = gb_host_elements(labels);
+  for (size_t i = 0; i < labels->shape.dim[0]; i++) label[i]++;
+}
+
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks}): labels (n) of i32 from 1,
+** centroids, shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   gb_node *start;
   gb_kmeans_options o;
@@ -253,8 +263,7 @@ static int kmeans_fit (lua_State *L) {
   lgb_session *s = p->session;
   const size_t k = o.k, d = p->d;
   arrays a;
-  a.labels = push_array(L, s, GB_F32, gb_shape_of(1, &p->n), "labels"); /* 4 bytes each: int32_t */
-  const int top = lua_gettop(L);
+  a.labels = push_array(L, s, GB_I32, gb_shape_of(1, &p->n), "labels");
   a.centroids = push_array(L, s, GB_F64, gb_shape_of(2, (const size_t[]){k, d}), "centroids");
   a.shift = push_array(L, s, GB_F64, gb_shape_of(1, &d), "centroids");
   a.history = push_array(L, s, GB_F64, gb_shape_of(1, &o.max_iter), "history");
@@ -268,42 +277,13 @@ static int kmeans_fit (lua_State *L) {
   run_fit(L, p, &o, &a, &r);
   gb_tensor_clear(given);
   if (weights != NULL) gb_tensor_clear(weights);
-  lua_pushvalue(L, top);
+  count_from_1(a.labels);
+  push_leaf(L, s, a.labels, p->n, "labels");
   push_leaf(L, s, a.centroids, k, "centroids");
   push_leaf(L, s, a.shift, d, "shift");
   push_leaf(L, s, a.history, r.iterations, "history");
   push_facts(L, &r);
   return 5;
-}
-
-/* -- labels */
-
-static gb_tensor *check_labels (lua_State *L) {
-  gb_tensor *t = luaL_checkudata(L, 1, LGB_HOLDER);
-  luaL_argcheck(L,
-                t->storage != NULL && t->dtype == GB_F32 && t->shape.ndim == 1 && gb_host_elements(t) != NULL,
-                1, "labels expected");
-  return t;
-}
-
-/* core.kmeans_labels(labels): a tensor (n) of i64, from 1 */
-static int kmeans_labels (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
-  lua_settop(L, 1);
-  const gb_tensor *labels = check_labels(L);
-  const size_t n = labels->shape.dim[0];
-  gb_tensor *held = push_array(L, s, GB_I64, labels->shape, "labels");
-  const int32_t *from = gb_host_elements(labels);
-  int64_t *to = gb_host_elements(held);
-  for (size_t i = 0; i < n; i++) to[i] = (int64_t)from[i] + 1;
-  push_leaf(L, s, held, n, "labels");
-  return 1;
-}
-
-/* core.kmeans_drop(labels): they go at once */
-static int kmeans_drop (lua_State *L) {
-  gb_tensor_clear(check_labels(L));
-  return 0;
 }
 
 /* -- centroids that are known */
@@ -332,19 +312,20 @@ static size_t beside_use (const void *ud, const gb_device *dev, const lgb_points
   return gb_kmeans_use_room(w->m, w->use->sum != NULL, dev, gb_points_compute(p->dtype), p->d, p->n);
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, devices, rooms, sums, labels}): labels (n) of i64, inertia, sums (k, d + 1) */
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, devices, rooms, sums, labels, ranks}): labels (n) of i32, inertia,
+** sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "devices", "k",       "labels", "rooms",
-                                      "shift",     "sums",    "weights", NULL};
+  static const char *const names[] = {"centroids", "devices", "k",    "labels",  "ranks",
+                                      "rooms",     "shift",   "sums", "weights", NULL};
   lgb_points *p = lgb_checkpoints(L, true, false);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);
   const bool sums = lgb_optbool(L, 2, "sums", false), labels = lgb_optbool(L, 2, "labels", false);
   double inertia = 0;
-  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia};
+  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia, .comm = labels ? NULL : lgb_checkranks(L, 2)};
   gb_tensor *l = NULL, *sum = NULL;
   gb_error err;
-  if (labels) l = push_array(L, p->session, GB_I64, gb_shape_of(1, &p->n), "labels");
+  if (labels) l = push_array(L, p->session, GB_I32, gb_shape_of(1, &p->n), "labels");
   if (sums) sum = push_array(L, p->session, GB_F64, gb_shape_of(2, (const size_t[]){m.k, p->d + 1}), "sums");
   if (labels) use.label = gb_host_elements(l);
   if (sums) use.sum = gb_host_elements(sum);
@@ -405,7 +386,5 @@ static int high_water (lua_State *L) {
 const luaL_Reg lgb_cluster_functions[] = {{"high_water", high_water},
                                           {"kmeans_apply", kmeans_apply},
                                           {"kmeans_bytes", kmeans_bytes},
-                                          {"kmeans_drop", kmeans_drop},
                                           {"kmeans_fit", kmeans_fit},
-                                          {"kmeans_labels", kmeans_labels},
                                           {NULL, NULL}};

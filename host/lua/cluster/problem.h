@@ -29,8 +29,8 @@ typedef struct lgb_points {
   gb_kmeans_share share;
 } lgb_points;
 
-/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {devices, weights}
-** are read. values: the points are read, too; else only extents are known, and gb.empty is welcome. home: the host passes over them,
+/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {devices, ranks,
+** weights} are read: one of several ranks may have no points. values: the points are read, too; else only extents are known, and gb.empty is welcome. home: the host passes over them,
 ** whatever 'devices' says. */
 lgb_points *lgb_checkpoints (lua_State *L, bool values, bool home);
 
@@ -43,6 +43,9 @@ void lgb_share_points (lua_State *L, lgb_points *p, bool fit, bool seeds, lgb_be
 size_t lgb_doubles_bytes (const gb_node *x);
 /* Contiguous doubles of x, in a holder that is pushed, or where they lie: then an empty one is pushed. */
 const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x);
+
+/* ranks.c: the communicator, where option 'ranks' asks for it; NULL: one rank. */
+gb_comm *lgb_checkranks (lua_State *L, int arg);
 
 /* tiles.c */
 size_t lgb_tile_rows (size_t d, gb_dtype t);

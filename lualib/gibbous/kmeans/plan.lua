@@ -35,8 +35,8 @@ function Plan.__tostring(p)
     ("  points   n d numbers: %s B%s"):format(M.count(p.data), p.tile > 0 and ", computed tile by tile and never stored" or ""),
     "  beside the points" .. (#p.devices > 0 and ", on the host" or "")}
   add_buffers(lines, p.buffers)
-  lines[#lines + 1] = ("    %15s B  peak: %.2f B a row, %.3f of the formula with the points"):format(M.count(p.peak), p.peak / p.n,
-    (p.peak + p.data) / p.formula)
+  lines[#lines + 1] = ("    %15s B  peak: %.2f B a row, %.3f of the formula with the points"):format(M.count(p.peak),
+    p.peak / math.max(p.n, 1), (p.peak + p.data) / p.formula)
   for _, d in ipairs(p.devices) do
     lines[#lines + 1] = ("  on %s, which passes over %s rows%s"):format(d.name, M.count(d.rows), d.how)
     add_buffers(lines, d.buffers)
@@ -86,7 +86,7 @@ local function device_of(d)
     {what = "packed centroids and what a pass counts", bytes = d.scratch},
     {what = "rows of the host", bytes = d.rows},
     {what = "centroids before and after, sums, farthest rows", bytes = d.state},
-    {what = "centroids, shift and history, of two runs at most", bytes = d.results},
+    {what = "labels, centroids, shift and history, of two runs at most", bytes = d.results},
     {what = "the rows of the expression that are computed at a time", bytes = d.tile},
   }
   return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), minimum = d.minimum + d.state,
