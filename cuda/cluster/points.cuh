@@ -32,8 +32,7 @@ template <> struct gb_other<double> {
   enum { LEAST_BLOCKS = 1 };
   static GB_DEVICE int size (int dtype) { return dtype == GB_I32 ? 4 : 8; }
   static GB_DEVICE double get (const void *at, int dtype) {
-    if (dtype == GB_I32) return (double)*(const int32_t *)at;
-    return (double)*(const int64_t *)at;
+    return dtype == GB_I32 ? (double)*(const int32_t *)at : (double)*(const int64_t *)at;
   }
 };
 template <> struct gb_other<float> {
@@ -55,9 +54,7 @@ static inline unsigned gb_cuda_blocks (const gb_cuda_pass *p, size_t some, unsig
 }
 
 template <class T> static GB_DEVICE T gb_feature (const gb_cuda_pass &p, size_t i, size_t t) {
-  const int64_t at = (int64_t)i * p.row + (int64_t)t * p.column;
-  if (p.dtype == GB_I32) return (T)((const int32_t *)p.at)[at];
-  return gb_load<T>(p.at, p.dtype, at);
+  return gb_load<T>(p.at, p.dtype, (int64_t)i * p.row + (int64_t)t * p.column);
 }
 template <class T> static GB_DEVICE T gb_shifted (const gb_cuda_pass &p, size_t i, size_t t) {
   return gb_feature<T>(p, i, t) - ((const T *)p.shift)[t];
