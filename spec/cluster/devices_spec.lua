@@ -26,6 +26,7 @@ describe("gb.kmeans over several devices", function()
   teardown(function()
     if before then gb.config(before) end
     support.sweep()
+    settle()                                           -- what later specs measure has none of this
   end)
 
   it("has the bits of one, and the bytes of the plan on each", function()
@@ -112,7 +113,10 @@ describe("gb.kmeans over several devices", function()
 end)
 
 describe("gb.kmeans of rows in files", function()
-  teardown(support.sweep)
+  teardown(function()
+    support.sweep()
+    settle()
+  end)
 
   -- 64 MiB of rows in a process that may hold 16 MiB; the plan is kept as if they were in memory.
   local script <const> = [[
