@@ -45,11 +45,11 @@ crowded=$(find host -type d | while read -r d; do
 address='\<gb_tensor_data *\(' bytes='block\.data'
 bad=$(
   grep -rnE "$bytes" host --include='*.[ch]' | grep -vE '^host/(tensor|device|cpu)/|^host/program/appendable\.c|^host/plan/run/call\.c'
-  grep -rnE "$address" host --include='*.[ch]' | grep -vE '^host/(tensor|cpu|iterate|solve|plan/run)/'
+  grep -rnE "$address" host --include='*.[ch]' | grep -vE '^host/(tensor|cpu|iterate|solve|plan/run|lua/cluster)/'
   # Where it may pass: no pointer to numbers, no element, no copy by the host.
   for use in "(double|float|int64_t|uint8_t|int|gb_block_row) \*[^;]*$address" "$address[^;]*\)\)? *\[" "\*\([^;]*\*\) *$address" \
     "mem(cpy|move|set|cmp) *\([^;]*$address" "gb_element_[gs]et *\([^;]*$address"; do
-    grep -rnE "$use" host/iterate host/solve host/plan --include='*.[ch]'
+    grep -rnE "$use" host/iterate host/solve host/plan host/lua/cluster --include='*.[ch]'
   done
   grep -rnE "$address|$bytes" tests --include='*.[ch]' |
     grep -vE '^tests/(cpu|cuda|io)/|^tests/support/(elements|cpu/[a-z_]*|plan/plan_watch)\.c'

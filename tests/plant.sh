@@ -1241,6 +1241,14 @@ cuda/cluster/assign.cu
 's/apart == best->apart\[m\] \&\& at < best->at\[m\]/apart == best->apart[m] \&\& at > best->at[m]/'
 'CUDA cluster: of equally near centres of two threads the last is taken'
 
+host/cluster/turns.c
+'s/  if (i == r->nparts) return GB_OK;/  if (i + 1 >= r->nparts) return t->next = r->nparts, GB_OK;/'
+'CUDA cluster: the last part of all has no turn'
+
+cuda/cluster/cluster.c
+'s/  return gb_cuda_pass_send_ranks(s, c->centre, err);/  return s->p.k > 8 ? GB_OK : gb_cuda_pass_send_ranks(s, c->centre, err);/'
+'CUDA cluster: centres of several pieces are those of the pass before'
+
 cuda/cluster/moves.cuh
 's/  if (from >= 0) gb_add_whole(sums + (size_t)from \* width + t, -q);//'
 'CUDA cluster: points stay in the sums that they leave'

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cuda/cluster/feed.h"
 #include "cuda/cluster/pass.h"
 
 _Static_assert(GB_CUDA_BLOCK == GB_CLUSTER_BLOCK && GB_CUDA_SEEDS == GB_CLUSTER_SEEDS, "as cluster.h says");
@@ -63,18 +64,38 @@ static void set_quanta (gb_cuda_points *s, gb_quanta q, int32_t *label, int64_t 
   s->p.label = label, s->p.sums = sums;
 }
 
+static gb_status bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
+  GB_TRY(gb_cuda_pass_clear(s, err));
+  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
+  return gb_cuda_pass_send_ranks(s, c->centre, err);
+}
+
+static gb_status begin (gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch,
+                        gb_error *err) {
+  gb_cuda_points s;
+  GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
+  return bring_ranks(&s, c, err);
+}
+
 static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                          int64_t *sums, size_t *moved, void *scratch, gb_error *err) {
   gb_cuda_points s;
   gb_cuda_tally t;
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
   set_quanta(&s, q, label, sums);
-  GB_TRY(gb_cuda_pass_clear(&s, err));
-  GB_TRY(gb_cuda_pass_send_shift(&s, c->shift, err));
-  GB_TRY(gb_cuda_pass_send_ranks(&s, c->centre, err));
+  if (moved != NULL) GB_TRY(bring_ranks(&s, c, err));
   GB_TRY(
       gb_cuda_pass_run(&s, c->k, x->d <= GB_CUDA_LITTLE ? gb_cuda_assign_little : gb_cuda_assign_many, err));
+  if (moved == NULL) return GB_OK;
   GB_TRY(gb_cuda_pass_tally(&s, &t, err));
+  *moved += t.moved;
+  return GB_OK;
+}
+
+/* The tally is the first of the scratch. */
+static gb_status end (gb_device *dev, void *scratch, size_t *moved, gb_error *err) {
+  gb_cuda_tally t;
+  GB_TRY(gb_cuda_download(gb_cuda_of(dev), &t, scratch, sizeof t, err));
   *moved += t.moved;
   return GB_OK;
 }
@@ -161,6 +182,7 @@ static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres 
     part.apart = (double *)(void *)s.gpu->room;
     GB_TRY(gb_cuda_pass_turn(&s, n, 1, err));
     GB_CUDA_TRY(gb_cuda_find_apart(&part, gb_cuda_pass_groups(&s), s.gpu->stream));
+    GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_look(s.gpu, part.apart, n * sizeof *part.apart, keep_farthest, &l, err));
   }
   return GB_OK;
@@ -193,6 +215,7 @@ static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c
     const gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
     GB_TRY(gb_cuda_pass_turn(&s, n, c->k, err));
     GB_CUDA_TRY(gb_cuda_come_closer(&part, s.gpu->stream));
+    GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_download(s.gpu, block + i / GB_CLUSTER_BLOCK, part.block,
                             (n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK * sizeof *block, err));
   }
@@ -231,10 +254,14 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cuda_cluster_ops = {.workers = workers,
+const gb_cluster_ops gb_cuda_cluster_ops = {.feed = gb_cuda_feed,
+                                            .fed = gb_cuda_fed,
+                                            .workers = workers,
                                             .scratch = scratch_bytes,
                                             .range = range,
+                                            .begin = begin,
                                             .assign = assign,
+                                            .end = end,
                                             .gather = gather,
                                             .spread = spread,
                                             .read = read_point,

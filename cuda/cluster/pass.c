@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "cuda/cluster/feed.h"
+
 /* -- scratch: the tally, the shift (d), centres; of 'range' the ends of columns, where centres are */
 
 static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
@@ -170,5 +172,5 @@ gb_status gb_cuda_pass_run (gb_cuda_points *s, size_t others, gb_cuda_pass_launc
     GB_TRY(gb_cuda_pass_turn(s, n, others, err));
     GB_CUDA_TRY(launch(&part, gb_cuda_pass_groups(s), s->gpu->stream));
   }
-  return GB_OK;
+  return gb_cuda_feed_on(s->gpu, err);
 }

@@ -25,6 +25,7 @@ typedef struct gb_cuda {
   double begun;                            /* seconds of work since the latest piece */
   struct gb_cuda_libraries *libraries;     /* of dense algebra; NULL: not needed yet */
   struct gb_cuda_compilation *compilation; /* of generated kernels */
+  struct gb_cuda_feeding *feeding;         /* of points of the host; NULL: not needed yet */
   int capability;                          /* 90: 9.0 */
   int multiprocessors;
   size_t panel;     /* bytes of chains that a fold keeps at once; 0: as many as are fast */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/cluster/cluster.h"
+#include "cuda/cluster/feed.h"
 #include "cuda/compile/compile.h"
 #include "cuda/dense/libraries.h"
 #include "cuda/dense/opaque.h"
@@ -157,6 +158,7 @@ static void close_device (gb_device *dev) {
   gb_cuda *gpu = gb_cuda_of(dev);
   cudaSetDevice(gpu->ordinal);
   cudaStreamSynchronize(gpu->stream); /* blocks may be in use */
+  gb_cuda_feed_close(gpu);
   for (gb_device *d = dev; d != NULL; d = d->next) gb_cuda_memory_close(&d->memory);
   close_gpu(gpu);
 }

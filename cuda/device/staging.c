@@ -39,22 +39,24 @@ static gb_status next_slot (gb_cuda_staging *s, int *slot, gb_error *err) {
 
 /* The slot is free when the event is met. Without an event it must be free at once: who takes it next would wait for an
 ** older copy. */
-static gb_status mark_slot (gb_cuda *gpu, int slot, gb_error *err) {
-  const cudaError_t e = cudaEventRecord(gpu->staging.done[slot], gpu->stream);
-  if (e != cudaSuccess) cudaStreamSynchronize(gpu->stream);
+static gb_status mark_slot (gb_cuda *gpu, cudaStream_t stream, int slot, gb_error *err) {
+  const cudaError_t e = cudaEventRecord(gpu->staging.done[slot], stream);
+  if (e != cudaSuccess) cudaStreamSynchronize(stream);
   return gb_cuda_status(e, "cudaEventRecord", err);
 }
 
-gb_cuda_sending gb_cuda_send_to (gb_cuda *gpu, void *to) { return (gb_cuda_sending){.gpu = gpu, .to = to}; }
+gb_cuda_sending gb_cuda_send_to (gb_cuda *gpu, void *to) {
+  return (gb_cuda_sending){.gpu = gpu, .stream = gpu->stream, .to = to};
+}
 
 gb_status gb_cuda_send_end (gb_cuda_sending *s, gb_error *err) {
   const size_t bytes = s->used;
   if (bytes == 0) return GB_OK;
-  GB_CUDA_TRY(cudaMemcpyAsync(s->to, slot_at(&s->gpu->staging, s->slot), bytes, cudaMemcpyHostToDevice,
-                              s->gpu->stream));
+  GB_CUDA_TRY(
+      cudaMemcpyAsync(s->to, slot_at(&s->gpu->staging, s->slot), bytes, cudaMemcpyHostToDevice, s->stream));
   s->to += bytes;
   s->used = 0;
-  return mark_slot(s->gpu, s->slot, err);
+  return mark_slot(s->gpu, s->stream, s->slot, err);
 }
 
 gb_status gb_cuda_send (gb_cuda_sending *s, const void *from, size_t bytes, gb_error *err) {
@@ -82,7 +84,7 @@ static gb_status start_piece (gb_cuda *gpu, const char *from, size_t bytes, size
   GB_TRY(next_slot(s, slot, err));
   GB_CUDA_TRY(cudaMemcpyAsync(slot_at(s, *slot), from + p * GB_CUDA_SLOT, piece_of(bytes - p * GB_CUDA_SLOT),
                               cudaMemcpyDeviceToHost, gpu->stream));
-  return mark_slot(gpu, *slot, err);
+  return mark_slot(gpu, gpu->stream, *slot, err);
 }
 
 /* While one piece is looked at, the next is under way. */

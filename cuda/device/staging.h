@@ -26,8 +26,9 @@ void gb_cuda_staging_close (gb_cuda_staging *s);
 /* Bytes on their way to a GPU, written where they lie pinned, as many at a time as there are. */
 typedef struct gb_cuda_sending {
   struct gb_cuda *gpu;
-  char *to;    /* of the bytes in the slot */
-  size_t used; /* bytes in the slot; 0: no slot is taken */
+  cudaStream_t stream; /* in which they go: the GPU's, unless it is another one before the first bytes */
+  char *to;            /* of the bytes in the slot */
+  size_t used;         /* bytes in the slot; 0: no slot is taken */
   int slot;
 } gb_cuda_sending;
 

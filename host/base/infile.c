@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,4 +72,51 @@ gb_status gb_infile_rewind (gb_infile *f, gb_error *err) {
 void gb_infile_close (gb_infile *f) {
   if (f->fd >= 0) close(f->fd);
   f->fd = -1;
+}
+
+/* -- mappings */
+
+/* The pages of the file are put over the first of those that are reserved; what is read from front to back is read ahead. */
+static bool map_pages (gb_mapping *m, size_t from, size_t bytes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), skip = from % page,
+               whole = (skip + bytes + page - 1) / page * page;
+  m->length = whole + page;
+  m->base = mmap(NULL, m->length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (m->base == MAP_FAILED) return false;
+  if (bytes == 0) return true;
+  if (mmap(m->base, skip + bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, m->fd, (off_t)(from - skip)) ==
+      MAP_FAILED) {
+    munmap(m->base, m->length);
+    return false;
+  }
+  posix_madvise(m->base, whole, POSIX_MADV_SEQUENTIAL);
+  return true;
+}
+
+gb_status gb_infile_map (gb_infile *f, size_t from, size_t bytes, gb_mapping *out, void **at, gb_error *err) {
+  gb_mapping m = {.fd = f->fd, .path = strdup(f->path), .end = from + bytes};
+  if (m.path == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the name of a file");
+  if (!map_pages(&m, from, bytes)) {
+    gb_fail(err, GB_EIO, "cannot map '%s': %s", f->path, strerror(errno));
+    free(m.path);
+    return GB_EIO;
+  }
+  f->fd = -1; /* the mapping has it now */
+  *at = (char *)m.base + from % (size_t)sysconf(_SC_PAGESIZE);
+  *out = m;
+  return GB_OK;
+}
+
+gb_status gb_mapping_check (const gb_mapping *m, gb_error *err) {
+  struct stat st;
+  if (fstat(m->fd, &st) != 0) return gb_fail(err, GB_EIO, "cannot read '%s': %s", m->path, strerror(errno));
+  if ((size_t)st.st_size >= m->end) return GB_OK;
+  return gb_fail(err, GB_EIO, "'%s' has become shorter since it was mapped: it has %zu bytes of %zu", m->path,
+                 (size_t)st.st_size, m->end);
+}
+
+void gb_mapping_close (gb_mapping *m) {
+  munmap(m->base, m->length);
+  close(m->fd);
+  free(m->path);
 }

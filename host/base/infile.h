@@ -25,4 +25,19 @@ gb_status gb_infile_exactly (gb_infile *f, void *to, size_t n, gb_error *err);
 gb_status gb_infile_rewind (gb_infile *f, gb_error *err); /* EIO */
 void gb_infile_close (gb_infile *f);                      /* idempotent; {.fd = -1} is fine */
 
+/* Bytes of a file as memory that is only read, with a page of zeros behind them. */
+typedef struct gb_mapping {
+  int fd;
+  char *path;
+  void *base;    /* of the pages */
+  size_t length; /* of the pages */
+  size_t end;    /* bytes that the file must have */
+} gb_mapping;
+
+/* '*at': where they are. The file stays open until the mapping is closed. Whoever reads bytes that a file no longer has is ended by the
+** system: gb_mapping_check says before whether they are there. Errors: EIO, ENOMEM. */
+gb_status gb_infile_map (gb_infile *f, size_t from, size_t bytes, gb_mapping *out, void **at, gb_error *err);
+gb_status gb_mapping_check (const gb_mapping *m, gb_error *err); /* EIO */
+void gb_mapping_close (gb_mapping *m);
+
 #endif

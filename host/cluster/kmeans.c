@@ -37,6 +37,20 @@ gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err)
   return GB_OK;
 }
 
+gb_status gb_kmeans_open_row (const gb_kmeans_piece *p, size_t row, gb_points *x, gb_error *err) {
+  if (p->source == NULL || p->source->row == NULL) {
+    GB_TRY(gb_kmeans_open(p, x, err));
+    x->at = gb_kmeans_row(x, row);
+  } else {
+    *x = p->x;
+    x->row = (ptrdiff_t)x->d, x->column = 1;
+    GB_TRY(p->source->row(p->source->ud, p->number, p->skip + row, &x->at, err));
+  }
+  x->n = 1;
+  if (x->weight != NULL) x->weight += row;
+  return GB_OK;
+}
+
 void gb_kmeans_close (const gb_kmeans_piece *p) {
   if (p->source != NULL) p->source->close(p->source->ud, p->number);
 }

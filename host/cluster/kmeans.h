@@ -29,6 +29,8 @@ typedef struct gb_kmeans_options {
 typedef struct gb_kmeans_source {
   gb_status (*open)(void *ud, size_t number, const void **at, gb_error *err);
   void (*close)(void *ud, size_t number);
+  /* Optional: one point of the piece, with its coordinates side by side, until 'close'. */
+  gb_status (*row)(void *ud, size_t number, size_t row, const void **at, gb_error *err);
   void *ud;
 } gb_kmeans_source;
 
@@ -45,6 +47,8 @@ typedef struct gb_kmeans_piece {
 
 /* The points of a piece, until they are closed. Errors: those of the source. */
 gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err);
+gb_status gb_kmeans_open_row (const gb_kmeans_piece *p, size_t row, gb_points *x,
+                              gb_error *err); /* that point alone */
 void gb_kmeans_close (const gb_kmeans_piece *p);
 
 /* Arrays of the caller. */
@@ -92,9 +96,12 @@ typedef struct gb_kmeans_use {
   gb_comm *comm; /* NULL: one rank. Else inertia and sums are of the points of all ranks */
 } gb_kmeans_use;
 
-/* Bytes that it takes beside points and the arrays above, at the home of the device of piece 0 and on it. */
+/* Bytes that it takes beside points and the arrays above: at home and on the device of piece 0, which reads the host's memory, in
+** all; on a device that has n points in its largest piece. */
 size_t gb_kmeans_use_bytes (const gb_kmeans_model *m, bool sums, size_t npieces,
                             const gb_kmeans_piece *piece);
+size_t gb_kmeans_use_room (const gb_kmeans_model *m, bool sums, const gb_device *dev, gb_dtype compute,
+                           size_t d, size_t n);
 
 /* Errors: ENAN with point and column of the first bad coordinate or weight; ENOMEM, EINTR, those of the device. */
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,

@@ -41,19 +41,24 @@ typedef struct gb_kmeans_run {
   double variance; /* mean over the columns */
 } gb_kmeans_run;
 
-/* The status of 'call', a pass over the points of a piece, which it finds in 'x'; of no points there is none. */
-#define GB_KMEANS_OPENED(piece, call)                                                                        \
+/* The status of 'call', a pass over the points of a piece, which it finds in 'x' when 'open' has brought them there. */
+#define GB_KMEANS_BROUGHT(piece, open, call)                                                                 \
   ({                                                                                                         \
     gb_points x;                                                                                             \
-    const bool none_ = (piece)->x.n == 0;                                                                    \
-    gb_status pass_st_ = none_ ? GB_OK : gb_kmeans_open(piece, &x, err);                                     \
-    if (pass_st_ == GB_OK && !none_) {                                                                       \
+    gb_status pass_st_ = (open);                                                                             \
+    if (pass_st_ == GB_OK) {                                                                                 \
       pass_st_ = gb_device_checked((piece)->device, (call), err);                                            \
       gb_kmeans_close(piece);                                                                                \
     }                                                                                                        \
     pass_st_;                                                                                                \
   })
+/* Of no points there is none. */
+#define GB_KMEANS_OPENED(piece, call)                                                                        \
+  ((piece)->x.n == 0 ? GB_OK : GB_KMEANS_BROUGHT(piece, gb_kmeans_open(piece, &x, err), call))
 #define GB_KMEANS_PASS(part, call) GB_KMEANS_OPENED((part)->piece, call)
+/* The same of one point of a part. */
+#define GB_KMEANS_ROW(part, row, call)                                                                       \
+  GB_KMEANS_BROUGHT((part)->piece, gb_kmeans_open_row((part)->piece, row, &x, err), call)
 
 /* The address of a point. */
 static inline const void *gb_kmeans_row (const gb_points *x, size_t row) {
@@ -101,6 +106,9 @@ gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
 /* Bytes of seeding: of a piece on its device, and on the host. */
 size_t gb_kmeans_near_bytes (const gb_points *x);
 size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
+
+/* turns.c: every point gets the label of its nearest centre; '*moved': how many got another one. */
+gb_status gb_kmeans_assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err);
 
 /* -- ranks.c: what several ranks do together. 'st' is what happened at this rank so far; what is returned is alike at all. */
 

@@ -4,17 +4,6 @@
 
 #include "cluster/kmeans_fit.h"
 
-static gb_status assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
-  const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
-  *moved = 0;
-  for (size_t i = 0; i < r->nparts; i++) {
-    const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(
-        p, gb_kmeans_ops(p)->assign(p->device, &x, &c, r->q, p->label, p->sums, moved, p->scratch, err)));
-  }
-  return GB_OK;
-}
-
 static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
   memset(r->sum, 0, r->k * (r->d + 1) * sizeof *r->sum);
   for (size_t i = 0; i < r->nparts; i++) {
@@ -30,7 +19,7 @@ static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
 
 /* Labels by the centres and their sums, of the points of all ranks: one message. */
 static gb_status assign_and_gather (gb_kmeans_run *r, size_t *moved, gb_error *err) {
-  gb_status st = assign_all(r, moved, err);
+  gb_status st = gb_kmeans_assign_all(r, moved, err);
   if (st == GB_OK) st = gather_all(r, err);
   return gb_kmeans_total(r, r->k, moved, st, err);
 }
@@ -81,8 +70,10 @@ static gb_status relabel_farthest (gb_kmeans_run *r, size_t have, size_t *used, 
     const size_t row = r->far[(*used)++].row;
     const gb_kmeans_part *p = gb_kmeans_part_of(r, row);
     if (p == NULL) continue;
-    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, row - p->first, (int32_t)j,
-                                                       p->label, p->sums, p->scratch, err)));
+    int32_t *label = p->label + (row - p->first);
+    GB_TRY(GB_KMEANS_ROW(
+        p, row - p->first,
+        gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, 0, (int32_t)j, label, p->sums, p->scratch, err)));
   }
   return GB_OK;
 }

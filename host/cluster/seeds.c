@@ -27,7 +27,7 @@ static gb_status read_point (const gb_kmeans_run *r, size_t row, double *out, gb
   const gb_kmeans_part *p = gb_kmeans_part_of(r, row);
   memset(out, 0, r->d * sizeof *out);
   if (p == NULL) return GB_OK;
-  return GB_KMEANS_PASS(p, gb_kmeans_ops(p)->read(p->device, &x, r->shift, row - p->first, out, err));
+  return GB_KMEANS_ROW(p, row - p->first, gb_kmeans_ops(p)->read(p->device, &x, r->shift, 0, out, err));
 }
 
 /* -- given */
@@ -151,7 +151,7 @@ found:
       last->device,
       gb_kmeans_ops(last)->pick(last->device, last->x, last_block, s->scale, last->near, target, &row, err),
       err));
-  return GB_KMEANS_PASS(last, gb_kmeans_ops(last)->read(last->device, &x, r->shift, row, out, err));
+  return GB_KMEANS_ROW(last, row, gb_kmeans_ops(last)->read(last->device, &x, r->shift, 0, out, err));
 }
 
 /* The candidate that would leave the least. */

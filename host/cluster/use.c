@@ -9,26 +9,32 @@
 
 enum { AT_ONCE = 64 * GB_CLUSTER_BLOCK };
 
-/* Arrays of a walk, in one block. */
+/* What one device holds for a walk, in one block. */
+typedef struct room {
+  gb_device *device;
+  gb_block held;
+  int32_t *label; /* (AT_ONCE) */
+  int64_t *sums;  /* (workers, k, d + 1); NULL: not wanted */
+  void *scratch;
+} room;
+
+/* Arrays of a walk, in one block on the host. */
 typedef struct walk {
   const gb_kmeans_model *m;
   const gb_kmeans_use *use;
   size_t d, first, n; /* points of the ranks before this one, and of all */
-  gb_device *device;
   gb_dtype compute;
+  gb_block held;
   double *least, *most, *centre; /* (d), (d) and room for two, (k, d): numbers of T less the shift */
   double heaviest, square;       /* weight; of the longest distance from a point to a centre */
-  int32_t *label;                /* (AT_ONCE) */
-  int64_t *sums, *sum;           /* (workers, k, d + 1), (k, d + 1) and room for one; NULL: not wanted */
-  void *scratch;
+  int32_t *label;                /* (AT_ONCE), of a device whose memory the host does not read */
+  int64_t *sum;                  /* (k, d + 1) and room for one; NULL: not wanted */
+  size_t nrooms;
+  room room[GB_DEVICES];
   gb_quanta q;
   double scale;
   gb_two_sums spread;
 } walk;
-
-typedef struct layout {
-  size_t least, centre, label, sums, sum, scratch, bytes;
-} layout;
 
 static size_t take (size_t *at, size_t bytes) {
   const size_t from = *at;
@@ -36,37 +42,73 @@ static size_t take (size_t *at, size_t bytes) {
   return from;
 }
 
-static layout lay_out (const gb_kmeans_model *m, bool sums, size_t npieces, const gb_kmeans_piece *piece) {
-  const gb_cluster_ops *ops = piece->device->ops->cluster;
-  const size_t d = piece->x.d, number = sizeof(double), sum = m->k * (d + 1) * sizeof(int64_t);
-  layout l = {0};
+static size_t label_bytes (size_t npieces, const gb_kmeans_piece *piece) {
   size_t most = 0;
   for (size_t i = 0; i < npieces; i++) most = piece[i].x.n > most ? piece[i].x.n : most;
+  return (most < AT_ONCE ? most : AT_ONCE) * sizeof(int32_t);
+}
+
+typedef struct room_layout {
+  size_t label, sums, scratch, bytes;
+} room_layout;
+
+static room_layout lay_out_room (const gb_kmeans_model *m, bool sums, const gb_device *dev, gb_dtype compute,
+                                 size_t d, size_t labels) {
+  const gb_cluster_ops *ops = dev->ops->cluster;
+  room_layout l = {0};
+  l.label = take(&l.bytes, labels);
+  l.sums = take(&l.bytes, sums ? ops->workers(dev) * m->k * (d + 1) * sizeof(int64_t) : 0);
+  l.scratch = take(&l.bytes, ops->scratch(dev, compute, m->k, d));
+  return l;
+}
+
+typedef struct layout {
+  size_t least, centre, label, sum, bytes;
+} layout;
+
+static layout lay_out (const gb_kmeans_model *m, bool sums, size_t npieces, const gb_kmeans_piece *piece) {
+  const size_t d = piece->x.d, number = sizeof(double);
+  layout l = {0};
+  bool far = false;
+  for (size_t i = 0; i < npieces; i++) far |= !gb_memory_is_host(&piece[i].device->memory);
   l.least = take(&l.bytes, 2 * (d + 1) * number);
   l.centre = take(&l.bytes, m->k * d * number);
-  l.label = take(&l.bytes, (most < AT_ONCE ? most : AT_ONCE) * sizeof(int32_t));
-  l.sums = take(&l.bytes, sums ? ops->workers(piece->device) * sum : 0);
-  l.sum = take(&l.bytes, sums ? sum + sizeof(int64_t) : 0);
-  l.scratch = take(&l.bytes, ops->scratch(piece->device, gb_points_compute(piece->x.dtype), m->k, d));
+  l.label = take(&l.bytes, far ? label_bytes(npieces, piece) : 0);
+  l.sum = take(&l.bytes, sums ? (m->k * (d + 1) + 1) * sizeof(int64_t) : 0);
   return l;
+}
+
+size_t gb_kmeans_use_room (const gb_kmeans_model *m, bool sums, const gb_device *dev, gb_dtype compute,
+                           size_t d, size_t n) {
+  const size_t labels = (n < AT_ONCE ? n : AT_ONCE) * sizeof(int32_t);
+  return lay_out_room(m, sums, dev, compute, d, labels).bytes;
 }
 
 size_t gb_kmeans_use_bytes (const gb_kmeans_model *m, bool sums, size_t npieces,
                             const gb_kmeans_piece *piece) {
-  return lay_out(m, sums, npieces, piece).bytes;
+  const gb_points *x = &piece->x;
+  return lay_out(m, sums, npieces, piece).bytes +
+         lay_out_room(m, sums, piece->device, gb_points_compute(x->dtype), x->d, label_bytes(npieces, piece))
+             .bytes;
 }
 
 static double rounded (const walk *w, double v) { return w->compute == GB_F64 ? v : (double)(float)v; }
 
+static room *room_of (walk *w, const gb_device *dev) {
+  size_t i = 0;
+  while (i < w->nrooms && w->room[i].device != dev) i++;
+  return &w->room[i];
+}
+
 /* What this rank's points are between. */
 static gb_status survey_own (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
-  const gb_cluster_ops *ops = w->device->ops->cluster;
   size_t first = w->first;
   for (size_t t = 0; t < w->d; t++) w->least[t] = INFINITY, w->most[t] = -INFINITY;
   for (size_t i = 0; i < npieces; first += piece[i++].x.n) {
     gb_bad_point bad = {SIZE_MAX, 0};
-    GB_TRY(GB_KMEANS_OPENED(
-        &piece[i], ops->range(w->device, &x, w->least, w->most, &w->heaviest, &bad, w->scratch, err)));
+    gb_device *dev = piece[i].device;
+    GB_TRY(GB_KMEANS_OPENED(&piece[i], dev->ops->cluster->range(dev, &x, w->least, w->most, &w->heaviest,
+                                                                &bad, room_of(w, dev)->scratch, err)));
     if (bad.row != SIZE_MAX) return gb_kmeans_refuse(&bad, first, w->d, err);
   }
   return GB_OK;
@@ -93,25 +135,35 @@ static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, 
   return GB_OK;
 }
 
+/* The labels of a room where the host reads them. */
+static gb_status labels_of (walk *w, const room *r, size_t n, const int32_t **label, gb_error *err) {
+  const bool near = gb_memory_is_host(&r->device->memory);
+  *label = near ? r->label : w->label;
+  return near ? GB_OK : gb_memory_download(&r->device->memory, w->label, r->label, n * sizeof *r->label, err);
+}
+
 /* Some points, those from 'first' of all on. */
-static gb_status assign_some (walk *w, const gb_points *x, size_t first, gb_error *err) {
-  const gb_cluster_ops *ops = w->device->ops->cluster;
+static gb_status assign_some (walk *w, const room *r, const gb_points *x, size_t first, gb_error *err) {
+  const gb_cluster_ops *ops = r->device->ops->cluster;
   const gb_centres c = {.k = w->m->k, .shift = w->m->shift, .centre = w->centre};
+  const int32_t *label;
   size_t moved = 0;
-  memset(w->label, 0xff, x->n * sizeof *w->label);
-  GB_TRY(ops->assign(w->device, x, &c, w->q, w->label, w->sums, &moved, w->scratch, err));
+  GB_TRY(gb_memory_fill(&r->device->memory, r->label, 0xff, x->n * sizeof *r->label, err));
+  GB_TRY(ops->assign(r->device, x, &c, w->q, r->label, r->sums, &moved, r->scratch, err));
   if (w->use->inertia != NULL)
-    GB_TRY(ops->spread(w->device, x, &c, w->label, w->scale, &w->spread, w->scratch, err));
-  for (size_t i = 0; w->use->label != NULL && i < x->n; i++) w->use->label[first + i] = w->label[i] + 1;
-  if (w->use->kept != NULL) memcpy(w->use->kept + first, w->label, x->n * sizeof *w->label);
+    GB_TRY(ops->spread(r->device, x, &c, r->label, w->scale, &w->spread, r->scratch, err));
+  if (w->use->label == NULL && w->use->kept == NULL) return GB_OK;
+  GB_TRY(labels_of(w, r, x->n, &label, err));
+  for (size_t i = 0; w->use->label != NULL && i < x->n; i++) w->use->label[first + i] = label[i] + 1;
+  if (w->use->kept != NULL) memcpy(w->use->kept + first, label, x->n * sizeof *label);
   return GB_OK;
 }
 
-static gb_status assign_piece (walk *w, gb_points x, size_t first, gb_error *err) {
+static gb_status assign_piece (walk *w, const room *r, gb_points x, size_t first, gb_error *err) {
   const size_t n = x.n;
   for (size_t i = 0; i < n; i += AT_ONCE) {
     x.n = n - i < AT_ONCE ? n - i : AT_ONCE;
-    GB_TRY(assign_some(w, &x, first + i, err));
+    GB_TRY(assign_some(w, r, &x, first + i, err));
     x.at = gb_kmeans_row(&x, AT_ONCE);
     if (x.weight != NULL) x.weight += AT_ONCE;
   }
@@ -121,7 +173,7 @@ static gb_status assign_piece (walk *w, gb_points x, size_t first, gb_error *err
 static gb_status assign_all (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
   size_t first = 0;
   for (size_t i = 0; i < npieces; first += piece[i++].x.n)
-    GB_TRY(GB_KMEANS_OPENED(&piece[i], assign_piece(w, x, first, err)));
+    GB_TRY(GB_KMEANS_OPENED(&piece[i], assign_piece(w, room_of(w, piece[i].device), x, first, err)));
   return GB_OK;
 }
 
@@ -134,25 +186,59 @@ static gb_status publish (walk *w, gb_status st, gb_error *err) {
   }
   if (w->sum == NULL) return GB_OK;
   memset(w->sum, 0, w->m->k * width * sizeof *w->sum);
-  st = w->device->ops->cluster->gather(w->device, w->m->k, w->d, w->sums, w->sum, err);
+  st = GB_OK;
+  for (size_t i = 0; st == GB_OK && i < w->nrooms; i++) {
+    const room *r = &w->room[i];
+    st = gb_device_checked(
+        r->device, r->device->ops->cluster->gather(r->device, w->m->k, w->d, r->sums, w->sum, err), err);
+  }
   GB_TRY(gb_comm_sum(w->use->comm, w->sum, w->m->k * width, st, err));
   for (size_t i = 0; i < w->m->k * width; i++)
     w->use->sum[i] = (double)w->sum[i] / (i % width == w->d ? w->q.weight : w->q.point);
   return GB_OK;
 }
 
-static void furnish (walk *w, const layout *l, char *at) {
-  const bool sums = w->use->sum != NULL;
-  w->least = (double *)(void *)(at + l->least);
+static gb_status furnish (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  const layout l = lay_out(w->m, w->use->sum != NULL, npieces, piece);
+  gb_device *first = piece->device, *home = first->home == NULL ? first : first->home;
+  GB_TRY(gb_ledger_alloc(&home->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &w->held, err));
+  char *at = w->held.data;
+  w->least = (double *)(void *)(at + l.least);
   w->most = w->least + w->d;
-  w->centre = (double *)(void *)(at + l->centre);
-  w->label = (int32_t *)(void *)(at + l->label);
-  w->sums = sums ? (int64_t *)(void *)(at + l->sums) : NULL;
-  w->sum = sums ? (int64_t *)(void *)(at + l->sum) : NULL;
-  w->scratch = at + l->scratch;
-  if (sums) memset(w->sums, 0, l->sum - l->sums);
+  w->centre = (double *)(void *)(at + l.centre);
+  w->label = (int32_t *)(void *)(at + l.label);
+  w->sum = w->use->sum != NULL ? (int64_t *)(void *)(at + l.sum) : NULL;
   for (size_t i = 0; i < w->m->k * w->d; i++)
     w->centre[i] = rounded(w, w->m->centre[i] - w->m->shift[i % w->d]);
+  return GB_OK;
+}
+
+static gb_status furnish_room (walk *w, gb_device *dev, size_t labels, gb_error *err) {
+  const bool sums = w->use->sum != NULL;
+  if (w->nrooms == GB_DEVICES) return gb_fail(err, GB_EOPTION, "k-means: more than %d devices", GB_DEVICES);
+  room *r = &w->room[w->nrooms];
+  const room_layout l = lay_out_room(w->m, sums, dev, w->compute, w->d, labels);
+  GB_TRY(gb_ledger_alloc(&dev->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &r->held, err));
+  char *at = r->held.data;
+  r->device = dev;
+  w->nrooms++;
+  r->label = (int32_t *)(void *)(at + l.label);
+  r->sums = sums ? (int64_t *)(void *)(at + l.sums) : NULL;
+  r->scratch = at + l.scratch;
+  return sums ? gb_memory_fill(&dev->memory, r->sums, 0, l.scratch - l.sums, err) : GB_OK;
+}
+
+static gb_status furnish_rooms (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  const size_t labels = label_bytes(npieces, piece);
+  for (size_t i = 0; i < npieces; i++)
+    if (room_of(w, piece[i].device) == &w->room[w->nrooms])
+      GB_TRY(furnish_room(w, piece[i].device, labels, err));
+  return GB_OK;
+}
+
+static void release (walk *w, gb_device *first) {
+  for (size_t i = 0; i < w->nrooms; i++) gb_ledger_free(&w->room[i].device->ledger, &w->room[i].held);
+  gb_ledger_free(first->home == NULL ? &first->ledger : &first->home->ledger, &w->held);
 }
 
 /* The ranks have the same centres, and know how many points there are. */
@@ -168,20 +254,14 @@ static gb_status meet (walk *w, int64_t mine, gb_status st, gb_error *err) {
 
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
                            const gb_kmeans_use *use, gb_error *err) {
-  const layout l = lay_out(m, use->sum != NULL, npieces, piece);
-  walk w = {.m = m,
-            .use = use,
-            .d = piece->x.d,
-            .device = piece->device,
-            .compute = gb_points_compute(piece->x.dtype)};
-  gb_block room = {0};
+  walk w = {.m = m, .use = use, .d = piece->x.d, .compute = gb_points_compute(piece->x.dtype)};
   int64_t mine = 0;
   for (size_t i = 0; i < npieces; i++) mine += (int64_t)piece[i].x.n;
-  gb_status st = gb_ledger_alloc(&w.device->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &room, err);
-  if (st == GB_OK) furnish(&w, &l, room.data);
+  gb_status st = furnish(&w, npieces, piece, err);
+  if (st == GB_OK) st = furnish_rooms(&w, npieces, piece, err);
   st = meet(&w, mine, st, err);
   if (st == GB_OK) st = survey(&w, npieces, piece, err);
   if (st == GB_OK) st = publish(&w, assign_all(&w, npieces, piece, err), err);
-  gb_ledger_free(&w.device->ledger, &room);
+  release(&w, piece->device);
   return st;
 }

@@ -37,6 +37,9 @@ gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error
 
 void gb_ledger_unbook (gb_ledger *l, size_t bytes) { outermost(l)->books -= bytes; }
 
+void gb_ledger_map (gb_ledger *l, size_t bytes) { outermost(l)->mapped += bytes; }
+void gb_ledger_unmap (gb_ledger *l, size_t bytes) { outermost(l)->mapped -= bytes; }
+
 /* Of lent memory: no two blocks share an address, not even empty ones. */
 static size_t whole_size (size_t bytes) {
   return bytes == 0 ? GB_ALIGN : (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN;

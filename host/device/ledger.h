@@ -31,8 +31,9 @@ typedef struct gb_ledger {
   size_t limit;      /* bytes; hard */
   size_t used, peak; /* over all purposes */
   size_t by_purpose[GB_NPURPOSES];
-  size_t books;       /* bytes of graphs and plans: an account beside 'used' */
-  size_t blocks;      /* live allocations */
+  size_t books;  /* bytes of graphs and plans: an account beside 'used' */
+  size_t mapped; /* bytes of files that tensors lie in: in no account, for the system can take them back */
+  size_t blocks; /* live allocations */
   size_t allocations; /* since the start: a loop that allocates shows here */
   long fail_after;    /* tests: the n-th and all later allocations fail; -1 = never */
   gb_block *live;     /* list of live blocks, newest first: provenance for refusals */
@@ -71,6 +72,9 @@ void gb_ledger_init (gb_ledger *l, gb_memory *memory, size_t limit);
 ** they are entered outside. Errors: ENOMEM where 'l' has no room for them; they are not entered then. */
 gb_status gb_ledger_book (gb_ledger *l, size_t bytes, const char *what, gb_error *err);
 void gb_ledger_unbook (gb_ledger *l, size_t bytes);
+void gb_ledger_map (gb_ledger *l,
+                    size_t bytes); /* enters bytes of a file, which are no block of the ledger */
+void gb_ledger_unmap (gb_ledger *l, size_t bytes);
 
 /* Uninitialised bytes; 0 bytes have an address, too. 'out' is a record that is not live. '*where' may be "".
 ** Errors: ENOMEM with need, have and limit in the text; EDEVICE where the device is lost; 'out' is then as it

@@ -2,6 +2,7 @@
 #include "io/npy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/infile.h"
@@ -106,12 +107,16 @@ static gb_status read_columns (reader *r, const gb_tensor *t, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status read_array (reader *r, gb_tensor *out, gb_error *err) {
+static gb_status read_whole_heading (reader *r, gb_error *err) {
   GB_TRY(read_heading(r, err));
   const size_t there = r->file.size > r->before ? r->file.size - r->before : 0;
-  if (there != r->h.bytes)
-    return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes,
-                   there);
+  if (there == r->h.bytes) return GB_OK;
+  return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes,
+                 there);
+}
+
+static gb_status read_array (reader *r, gb_tensor *out, gb_error *err) {
+  GB_TRY(read_whole_heading(r, err));
   GB_TRY(gb_tensor_new(r->ledger, dtype_of(&r->h), &r->h.shape, GB_MEM_TENSOR, r->where, "", out, err));
   const gb_status st = r->h.fortran && r->h.shape.ndim > 1 ? read_columns(r, out, err)
                                                            : read_rows(r, out, err);
@@ -119,16 +124,98 @@ static gb_status read_array (reader *r, gb_tensor *out, gb_error *err) {
   return st;
 }
 
-gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
+/* -- arrays that stay in their file */
+
+static void release_mapping (gb_storage *st) {
+  gb_block *b = &st->block;
+  gb_ledger_unmap(st->ledger, b->bytes);
+  gb_mapping_close(st->owned);
+  free(st->owned);
+  b->data = NULL;
+}
+
+static gb_status check_mapping (gb_storage *st, gb_error *err) { return gb_mapping_check(st->owned, err); }
+
+static gb_status check_mappable (const reader *r, gb_error *err) {
+  const size_t size = gb_dtype_size(dtype_of(&r->h));
+  if (r->h.width != size)
+    return gb_fail(err, GB_EFORMAT,
+                   "%s: elements of %zu bytes ('%c%zu') would become i64, which a mapped file cannot: "
+                   "gb.data.read reads it",
+                   r->file.path, r->h.width, r->h.kind, r->h.width);
+  if (r->before % size != 0)
+    return gb_fail(err, GB_EFORMAT,
+                   "%s: the data begin at byte %zu, which is no multiple of the %zu bytes of an element: "
+                   "gb.data.read reads it",
+                   r->file.path, r->before, size);
+  return GB_OK;
+}
+
+/* Bools are looked at: nothing above expects others than 0 and 1. */
+static gb_status check_values (const reader *r, const unsigned char *data, gb_error *err) {
+  for (size_t i = 0; r->h.kind == 'b' && i < r->h.numel; i += GB_NPY_SLICE) {
+    if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+    const size_t left = r->h.numel - i;
+    GB_TRY(check_bools(r, data + i, left < GB_NPY_SLICE ? left : GB_NPY_SLICE, i, err));
+  }
+  return GB_OK;
+}
+
+/* Fortran order: the first axis has the smallest stride. */
+static void set_columns (gb_tensor *t) {
+  ptrdiff_t n = 1;
+  for (int i = 0; i < t->shape.ndim; i++) {
+    t->stride[i] = n;
+    n *= (ptrdiff_t)t->shape.dim[i];
+  }
+}
+
+static gb_status map_array (reader *r, gb_tensor *out, gb_error *err) {
+  void *at;
+  GB_TRY(read_whole_heading(r, err));
+  GB_TRY(check_mappable(r, err));
+  gb_mapping *m = malloc(sizeof *m);
+  if (m == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a mapping");
+  gb_status st = gb_infile_map(&r->file, r->before, r->h.bytes, m, &at, err);
+  if (st != GB_OK) {
+    free(m);
+    return st;
+  }
+  st = check_values(r, at, err);
+  if (st == GB_OK)
+    st = gb_tensor_over(r->ledger, dtype_of(&r->h), &r->h.shape, at, r->where, m, release_mapping,
+                        check_mapping, out, err);
+  if (st != GB_OK) {
+    gb_mapping_close(m);
+    free(m);
+    return st;
+  }
+  gb_ledger_map(r->ledger, r->h.bytes);
+  if (r->h.fortran) set_columns(out);
+  return GB_OK;
+}
+
+/* Opens the file and hands it to 'work', with room for its heading and slices of its data. */
+static gb_status with_reader (gb_ledger *l, const char *path, const char *where, size_t slice,
+                              gb_status (*work)(reader *r, gb_tensor *out, gb_error *err), gb_tensor *out,
+                              gb_error *err) {
   reader r = {.ledger = l, .where = where};
   *out = (gb_tensor){0};
   GB_TRY(gb_infile_open(path, &r.file, err));
-  r.slice = r.file.size < GB_NPY_SLICE ? r.file.size : GB_NPY_SLICE;
+  r.slice = r.file.size < slice ? r.file.size : slice;
   gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, r.slice, where, "", &r.scratch, err);
-  if (st == GB_OK) st = read_array(&r, out, err);
+  if (st == GB_OK) st = work(&r, out, err);
   gb_ledger_free(l, &r.scratch);
   gb_infile_close(&r.file);
   return st;
+}
+
+gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
+  return with_reader(l, path, where, GB_NPY_SLICE, read_array, out, err);
+}
+
+gb_status gb_npy_map (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
+  return with_reader(l, path, where, GB_NPY_HEADING, map_array, out, err);
 }
 
 static const char *descr (gb_dtype t) {

@@ -12,6 +12,11 @@
 #define GB_NPY_SLICE ((size_t)1 << 20)
 gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err);
 
+/* The array where it lies in the file, which is mapped and never copied: C order as rows, Fortran order as columns. For f8 f4 f2 i8 i4 b1,
+** whose elements begin at multiples of their size. Its bytes are in no account but l->mapped; before a plan reads them it is looked
+** whether the file still has them (EIO). Errors: as gb_npy_read. */
+gb_status gb_npy_map (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err);
+
 /* Format 1, row-major, little-endian; bf16 is widened to f4. The file is written whole or not at all. Errors:
 ** EIO, ENOMEM, EINTR. */
 gb_status gb_npy_write (const char *path, const gb_tensor *t, gb_error *err);

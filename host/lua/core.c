@@ -123,11 +123,13 @@ static int core_live (lua_State *L) {
   return 3;
 }
 
-/* core.fail_after(n): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For
+/* core.fail_after(n [, device]): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For
 ** tests. */
 static int core_fail_after (lua_State *L) {
   const lua_Integer n = luaL_checkinteger(L, 1);
-  gb_ledger *l = &lgb_session_of(L)->device->ledger;
+  lgb_session *s = lgb_session_of(L);
+  const char *name = luaL_optstring(L, 2, NULL);
+  gb_ledger *l = &(name == NULL ? s->device : lgb_checkdevice(L, s, name))->ledger;
   l->fail_after = n < 0 ? -1 : (long)(l->allocations + (size_t)n);
   return 0;
 }

@@ -222,6 +222,19 @@ static int npy_read (lua_State *L) {
   return 1;
 }
 
+/* core.npy_map(path): the array where it lies in the file, on the host */
+static int npy_map (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const char *path = luaL_checkstring(L, 1);
+  const int device = s->home == s->device ? 0 : lgb_devicenumber(L, s, s->home->name);
+  gb_tensor *held = lgb_newholder(L);
+  gb_error err;
+  lgb_result(L, gb_npy_map(&s->home->ledger, path, s->where, held, &err), &err);
+  lgb_tensor *y = lgb_newtensor(L);
+  lgb_result(L, lgb_leaf(s, device, held, "", &y->node, &err), &err);
+  return 1;
+}
+
 static int npy_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const char *path = luaL_checkstring(L, 1);
@@ -385,6 +398,7 @@ const luaL_Reg lgb_io_functions[] = {{"csv_read", csv_read},
                                      {"file_exists", file_exists},
                                      {"file_lead", file_lead},
                                      {"glob", paths},
+                                     {"npy_map", npy_map},
                                      {"npy_read", npy_read},
                                      {"npy_write", npy_write},
                                      {"safetensors_read", safetensors_read},

@@ -165,6 +165,10 @@ static int report_tostring (lua_State *L) {
     luaL_addstring(&b, "  ");
     add_amount(L, &b, 1, first[i]);
   }
+  if (field_bytes(L, 1, "mapped") > 0) {
+    luaL_addstring(&b, "  ");
+    add_amount(L, &b, 1, "mapped");
+  }
   for (int p = 0; p < GB_NPURPOSES; p++) {
     luaL_addstring(&b, p == 0 ? "\n  " : "  ");
     add_amount(L, &b, 1, gb_purpose_name((gb_purpose)p));
@@ -188,15 +192,16 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
-/* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, blocks, allocations, lua, holders,
-** devices} in bytes */
+/* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, mapped, blocks, allocations, lua,
+** holders, devices} in bytes; mapped: of files that tensors lie in */
 static int memory_report (lua_State *L) {
   const gb_ledger *l = &lgb_session_of(L)->device->ledger;
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 15);
   set_bytes(L, "limit", l->limit);
   set_bytes(L, "used", l->used);
   set_bytes(L, "peak", l->peak);
   set_bytes(L, "graph", l->books);
+  set_bytes(L, "mapped", lgb_session_of(L)->home->ledger.mapped);
   set_bytes(L, "blocks", l->blocks);
   set_bytes(L, "allocations", l->allocations);
   for (int p = 0; p < GB_NPURPOSES; p++) set_bytes(L, gb_purpose_name((gb_purpose)p), l->by_purpose[p]);
@@ -214,11 +219,15 @@ static int memory_report (lua_State *L) {
   return 1;
 }
 
-/* room(): bytes that can still be had, counting values that can be computed again as free */
+/* room([device]): bytes that can still be had, counting values that can be computed again as free */
 static int memory_room (lua_State *L) {
-  const gb_graph *g = lgb_session_of(L)->graph;
-  const gb_ledger *l = &g->device->ledger;
-  lua_pushinteger(L, (lua_Integer)gb_plan_room(g, l->used - l->by_purpose[GB_MEM_CACHE]));
+  lgb_session *s = lgb_session_of(L);
+  const char *name = luaL_optstring(L, 1, NULL);
+  const gb_device *dev = name == NULL ? s->graph->device : lgb_checkdevice(L, s, name);
+  const gb_ledger *l = &dev->ledger;
+  const size_t held = l->used - l->by_purpose[GB_MEM_CACHE];
+  lua_pushinteger(
+      L, (lua_Integer)(dev == s->graph->device ? gb_plan_room(s->graph, held) : gb_ledger_beside(l, held)));
   return 1;
 }
 

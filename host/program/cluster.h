@@ -22,6 +22,22 @@ typedef struct gb_points {
   const double *weight; /* (n), not negative; NULL: 1 each */
 } gb_points;
 
+/* How points of the host are packed on their way to another memory: their columns side by side where these lie closer together
+** than rows, else their rows; types are as they are. 'at' is where they begin there. */
+static inline bool gb_points_by_columns (const gb_points *x) {
+  const ptrdiff_t row = x->row < 0 ? -x->row : x->row, column = x->column < 0 ? -x->column : x->column;
+  return x->d == 1 || (row < column && x->n > 1);
+}
+
+static inline gb_points gb_points_packed (const gb_points *x, const void *at) {
+  const bool columns = gb_points_by_columns(x);
+  gb_points p = *x;
+  p.at = at;
+  p.row = columns ? 1 : (ptrdiff_t)x->d;
+  p.column = columns ? (ptrdiff_t)x->n : 1;
+  return p;
+}
+
 static inline gb_dtype gb_points_compute (gb_dtype t) {
   return t == GB_F64 || gb_dtype_is_whole(t) ? GB_F64 : GB_F32;
 }
@@ -67,6 +83,12 @@ static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, 
 
 /* Scratch is memory of the device, 'scratch' bytes of it; host arrays come from the caller. Errors: EINTR; those of the device. */
 typedef struct gb_cluster_ops {
+  /* NULL where the device reads the host's memory. 'feed' begins to bring points of the host to 'to', packed; they stay as they are
+  ** until 'fed', which is called before the next 'feed', and after which they are there for the passes that follow. What goes on
+  ** beside: the passes that are called between the two. */
+  gb_status (*feed)(gb_device *dev, const gb_points *x, void *to, gb_error *err);
+  gb_status (*fed)(gb_device *dev, gb_error *err);
+
   size_t (*workers)(const gb_device *dev);
   size_t (*scratch)(const gb_device *dev, gb_dtype compute, size_t k, size_t d);
 
@@ -80,6 +102,11 @@ typedef struct gb_cluster_ops {
   ** another. '*moved': how many did. sums NULL: labels alone are wanted. */
   gb_status (*assign)(gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                       int64_t *sums, size_t *moved, void *scratch, gb_error *err);
+  /* Optional: one assignment over several pieces, of which each is on its way when its call returns. 'begin' brings the centres to
+  ** the device, x of any of the pieces; then 'assign' with moved NULL for each of them, with these centres and no other pass between;
+  ** 'end' waits, and '*moved' += how many points did. */
+  gb_status (*begin)(gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch, gb_error *err);
+  gb_status (*end)(gb_device *dev, void *scratch, size_t *moved, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */
   gb_status (*gather)(gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out, gb_error *err);
 

@@ -39,6 +39,20 @@ gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose
   return GB_OK;
 }
 
+gb_status gb_tensor_over (gb_ledger *l, gb_dtype t, const gb_shape *s, void *bytes, const char *where,
+                          void *owned, void (*release)(gb_storage *st),
+                          gb_status (*refresh)(gb_storage *st, gb_error *err), gb_tensor *out,
+                          gb_error *err) {
+  gb_storage *st = calloc(1, sizeof *st);
+  if (st == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a storage record");
+  *st = (gb_storage){.refs = 1, .ledger = l, .owned = owned, .release = release, .refresh = refresh};
+  st->block = (gb_block){
+      .data = bytes, .bytes = gb_shape_bytes(s, t), .purpose = GB_MEM_TENSOR, .where = where, .name = ""};
+  *out = (gb_tensor){.storage = st, .dtype = t, .shape = *s};
+  gb_strides_of(s, out->stride);
+  return GB_OK;
+}
+
 gb_tensor gb_tensor_ref (const gb_tensor *t) {
   if (t->storage != NULL) t->storage->refs++;
   return *t;
@@ -56,7 +70,7 @@ void gb_tensor_clear (gb_tensor *t) {
   t->storage = NULL;
   if (st == NULL || --st->refs > 0) return;
   assert(st->refs == 0);
-  if (st->release != NULL) st->release(st);
+  if (st->release != NULL) st->release(st); /* which empties a block that is not the ledger's */
   gb_storage_drop_mirror(st);
   gb_ledger_free(st->ledger, &st->block);
   free(st);

@@ -12,8 +12,9 @@ typedef struct gb_storage {
   gb_block block;
   gb_ledger *ledger;
   struct gb_storage *mirror; /* copy that the host reads (tensor/host.h); NULL: none, or it is the host's */
-  /* Of bytes that are addresses: the objects there; their release, before the bytes are freed; and bringing
-  ** the addresses up to date, before they are read. NULL: the bytes are numbers. */
+  /* Of bytes that are addresses, or that lie in a file: the objects there, or the mapping; its release, before the bytes are
+  ** freed; and bringing addresses up to date, or looking whether the file still has the bytes, before they are read. NULL: the
+  ** bytes are numbers of the ledger. */
   void *owned;
   void (*release)(struct gb_storage *st);
   gb_status (*refresh)(struct gb_storage *st, gb_error *err);
@@ -30,6 +31,10 @@ typedef struct gb_tensor {
 /* Contiguous, row-major, uninitialised. Errors: ENOMEM, ESHAPE (product overflows). */
 gb_status gb_tensor_new (gb_ledger *l, gb_dtype t, const gb_shape *s, gb_purpose p, const char *where,
                          const char *name, gb_tensor *out, gb_error *err);
+/* The same over bytes that the ledger does not have, and that are never written. 'owned' goes by 'release'. */
+gb_status gb_tensor_over (gb_ledger *l, gb_dtype t, const gb_shape *s, void *bytes, const char *where,
+                          void *owned, void (*release)(gb_storage *st),
+                          gb_status (*refresh)(gb_storage *st, gb_error *err), gb_tensor *out, gb_error *err);
 gb_tensor gb_tensor_ref (const gb_tensor *t); /* takes a count */
 void gb_tensor_clear (gb_tensor *t);          /* drops its count; idempotent */
 void gb_storage_drop_mirror (gb_storage *st);

@@ -941,12 +941,14 @@ function gb.memory.limit(size, o) end
 
 --- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. graph: nodes and plans,
 --- beside 'used'; what is more than 64 MiB of it counts against the limit, too. devices: limit, used and peak of the others.
+--- mapped: bytes of files that tensors lie in (gb.data.map), in no account.
 ---@return table
 function gb.memory.report() end
 
---- Bytes that can still be had, counting values that can be computed again as free.
+--- Bytes that can still be had on a device, the session's own unless it is named; values that can be computed again count as free.
+---@param device string?
 ---@return integer
-function core.memory.room() end
+function core.memory.room(device) end
 
 -- Settings ------------------------------------------------------------------------------------------------------------------------
 
@@ -1017,9 +1019,11 @@ function gb.load(path, o) end
 --- object with fields centroids (k, d) of f64, labels (n) of i32 from 1, inertia, iterations, converged, history, empty (clusters
 --- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
---- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
---- device; weights, one a row; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their labels).
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor, ranks: boolean}
+--- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); weights, one a
+--- row; device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
+--- account, or bytes by name of a device; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their
+--- labels). device_bytes: what the fit took on devices other than the host, by name.
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
@@ -1125,8 +1129,8 @@ function core.drop_caches() end
 --- An error object for the caller's line, not raised.
 function core.error(code, message, fields) end
 
---- The n-th allocation from now, from 0, and all later ones fail; -1: never again.
-function core.fail_after(n) end
+--- The n-th allocation from now, from 0, and all later ones fail, on a device, the session's own unless it is named; -1: never again.
+function core.fail_after(n, device) end
 
 --- Resident bytes of the process now, and at most since the last reset, as the system counts them.
 ---@param reset boolean?  count the peak anew, from now
@@ -1149,20 +1153,21 @@ function core.grad(y, xs, o) end
 ---@return boolean
 function core.known(x) end
 
---- Without an argument: bytes of the host's account in use, and its peak so far; a new peak is counted from this call on. With the old
---- peak as argument: the most bytes in use since that call; the account has the larger of both peaks again.
----@param peak integer?
-function core.high_water(peak) end
+--- Of the account of each device that is named {bytes in use, its peak so far}; a new peak is counted from this call on. With what that
+--- gave as 'before': the most bytes in use since, beside those of then; the account has the larger of both peaks again.
+---@param names string[]
+---@param before integer[][]?
+function core.high_water(names, before) end
 
 --- Bytes of each buffer that core.kmeans_fit takes, and what they follow from; nothing is allocated, and gb.empty is welcome.
 ---@return table<string, integer>
 function core.kmeans_bytes(list, o) end
 
 --- K-means of the rows of a list of tensors: labels (n) of i32 from 1, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, device, ranks.
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device, ranks;
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, devices, rooms, ranks;
 --- labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
 
@@ -1349,6 +1354,10 @@ function core.file_lead(path) end
 
 --- Reads one .npy array.
 function core.npy_read(path) end
+
+--- The array of a .npy file where it lies there, mapped, on the host.
+---@return gibbous.tensor
+function core.npy_map(path) end
 
 --- Writes one .npy array.
 function core.npy_write(path, x) end

@@ -234,6 +234,20 @@ function M.read(path, opts)
   return frame
 end
 
+--- The array of a .npy file where it lies there, as a tensor of the host that is never read whole: pages come when they are looked
+-- at, and go when the system needs them. It takes no bytes of gb.memory.limit; gb.memory.report().mapped counts it. For f64, f32,
+-- f16, i64, i32 and bool, in C and in Fortran order. The file must stay as it is as long as the tensor lives: a fit or an
+-- evaluation looks whether it has become shorter, and raises; bytes that go while they are read end the process (SIGBUS). A
+-- relative path is looked for as gb.data.read does. Errors: io, format (what cannot be mapped gb.data.read reads).
+function M.map(path)
+  if type(path) ~= "string" then error(("bad argument #1 to 'map' (string expected, got %s)"):format(type(path)), 2) end
+  local full <const> = find(path)
+  if format_of(full) ~= "npy" then
+    core.raise("format", ("%s: only .npy files are mapped; gb.data.read reads it"):format(full))
+  end
+  return core.npy_map(full)
+end
+
 local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
 
 local function write_tensors(path, v, metadata)

@@ -208,7 +208,7 @@ describe("gb.kmeans", function()
 
   it("plans the 4 GB case within 1.04 of the formula, and allocates nothing for it", function()
     local before <const> = gb.memory.report().used
-    local p <const> = gb.kmeans{k = 10000}:plan(gb.empty(4000000, 250, {dtype = "f32"}))
+    local p <const> = gb.kmeans{k = 10000}:plan(gb.empty(4000000, 250, {dtype = "f32", device = "cpu"}))
     assert.equal(before, gb.memory.report().used)
     assert.equal((4000000 * 250 + 10000 * 250) * 4 + 4 * 4000000, p.formula)
     local sum, of_threads = 0, 0

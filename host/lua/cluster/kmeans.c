@@ -29,8 +29,8 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"device", "k",     "max_iter", "minibatch", "ranks", "runs",
-                                        "seed",   "start", "tol",      "weights",   NULL};
+static const char *const fit_names[] = {"devices", "k",    "max_iter", "minibatch", "ranks",   "rooms",
+                                        "runs",    "seed", "start",    "tol",       "weights", NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
@@ -73,34 +73,117 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
   lua_setfield(L, -2, name);
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, weights, device, ranks}): bytes of each buffer of a fit, nothing of which is allocated */
-static int kmeans_bytes (lua_State *L) {
-  lgb_points *p = lgb_checkpoints(L, false);
-  gb_node *start;
+/* -- bytes */
+
+/* Labels, centroids, shift and history of a run and of the best one before, at most, on the session's own device where that is not
+** the host. */
+static size_t results_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const size_t numbers = (o->k + 1) * p->d + o->max_iter;
+  if (dev != p->session->device || dev == p->session->home) return 0;
+  return 2 * (numbers * sizeof(double) + p->n * sizeof(int32_t));
+}
+
+static size_t beside_fit (const void *options, const gb_device *dev, const lgb_points *p) {
+  const gb_kmeans_piece none = {.device = (gb_device *)dev, .x = {.dtype = p->dtype, .d = p->d}};
+  return gb_kmeans_bytes_of(options, 1, &none).device + results_on(p, options, dev);
+}
+
+static lgb_points *check_fit (lua_State *L, bool values, gb_kmeans_options *o, gb_node **start) {
+  luaL_checktype(L, 2, LUA_TTABLE);
   lgb_checkoptions(L, 2, fit_names);
-  const gb_kmeans_options o = check_options(L, p, &start);
-  check_size(L, p, o.k);
-  const gb_kmeans_bytes b = gb_kmeans_bytes_of(&o, p->npieces, p->piece);
+  lgb_points *p = lgb_checkpoints(L, values, lgb_optbool(L, 2, "minibatch", false));
+  *o = check_options(L, p, start);
+  check_size(L, p, o->k);
+  return p;
+}
+
+static void share_fit (lua_State *L, lgb_points *p, const gb_kmeans_options *o) {
+  lgb_share_points(L, p, true, o->start == GB_KMEANS_PLUS_PLUS, beside_fit, o);
+}
+
+/* What passes of a device take, of its sums, seeds and scratch. */
+static gb_kmeans_bytes bytes_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const gb_kmeans_share *s = &p->share;
+  size_t first = 0;
+  while (first < s->npieces && s->piece[first].device != dev) first++;
+  return first == s->npieces ? (gb_kmeans_bytes){0}
+                             : gb_kmeans_bytes_of(o, s->npieces - first, s->piece + first);
+}
+
+/* What a fit takes at the home of the device that has the first points: a simulated device is its own home. */
+static size_t state_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const gb_kmeans_share *s = &p->share;
+  const gb_device *first = s->piece->device, *home = first->home == NULL ? first : first->home;
+  return home == dev ? gb_kmeans_bytes_of(o, s->npieces, s->piece).home : 0;
+}
+
+static void set_passes (lua_State *L, const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+  const gb_kmeans_bytes b = bytes_on(p, o, dev);
   size_t tile;
   gb_error err;
-  lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, &tile, &err)), &err);
-  lua_createtable(L, 0, 14);
+  lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, dev, &tile, &err)), &err);
+  set_bytes(L, "workers", dev->ops->cluster->workers(dev));
+  set_bytes(L, "state", state_on(p, o, dev));
+  set_bytes(L, "sums", b.sums);
+  set_bytes(L, "seeds", b.seeds);
+  set_bytes(L, "scratch", b.scratch);
+  set_bytes(L, "tile", tile);
+}
+
+/* {name, n, what it takes, minimum, sent, stay} of a device that is not the home. */
+static void push_lot (lua_State *L, const lgb_points *p, const gb_kmeans_options *o, const gb_kmeans_lot *l) {
+  lua_createtable(L, 0, 16);
+  lua_pushstring(L, l->device->name);
+  lua_setfield(L, -2, "name");
+  set_passes(L, p, o, l->device);
+  set_bytes(L, "n", l->n);
+  set_bytes(L, "labels", l->labels);
+  set_bytes(L, "weights", l->weights);
+  set_bytes(L, "rows", l->rows);
+  set_bytes(L, "results", results_on(p, o, l->device));
+  set_bytes(L, "slot", l->slot);
+  set_bytes(L, "sent", l->sent);
+  set_bytes(L, "stay", l->stay);
+  set_bytes(L, "minimum", l->minimum);
+  set_bytes(L, "room", l->room);
+}
+
+static void push_lots (lua_State *L, const lgb_points *p, const gb_kmeans_options *o) {
+  lua_newtable(L);
+  for (size_t i = 0, n = 0; i < p->share.nlots; i++) {
+    if (p->share.lot[i].device == p->session->home) continue;
+    push_lot(L, p, o, &p->share.lot[i]);
+    lua_rawseti(L, -2, (lua_Integer)++n);
+  }
+}
+
+/* core.kmeans_bytes({x, ...}, {k, start, weights, devices, rooms, ranks}): bytes of each buffer of a fit on the host, and in 'devices' on
+** each other device; nothing is allocated */
+static int kmeans_bytes (lua_State *L) {
+  gb_node *start;
+  gb_kmeans_options o;
+  lgb_points *p = check_fit(L, false, &o, &start);
+  share_fit(L, p, &o);
+  const gb_kmeans_share *s = &p->share;
+  const bool batches = lgb_optbool(L, 2, "minibatch", false);
+  lua_createtable(L, 0, 18);
+  lua_pushstring(L, p->session->home->name);
+  lua_setfield(L, -2, "home");
+  set_passes(L, p, &o, p->session->home);
   set_bytes(L, "n", p->n);
   set_bytes(L, "d", p->d);
   set_bytes(L, "size", gb_dtype_size(p->dtype));
-  set_bytes(L, "workers", p->device->ops->cluster->workers(p->device));
   set_bytes(L, "labels", p->n * sizeof(int32_t));
   set_bytes(L, "centroids", (o.k + 1) * p->d * sizeof(double));
   set_bytes(L, "history", o.max_iter * sizeof(double));
   set_bytes(L, "weights", p->weights == NULL ? 0 : lgb_doubles_bytes(p->weights));
   set_bytes(L, "start", start == NULL ? 0 : lgb_doubles_bytes(start));
-  const bool batches = lgb_optbool(L, 2, "minibatch", false);
-  set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, p->npieces, p->piece) : 0);
-  set_bytes(L, "sums", batches ? 0 : b.sums);
-  set_bytes(L, "seeds", batches ? 0 : b.seeds);
-  set_bytes(L, "scratch", batches ? 0 : b.scratch);
-  set_bytes(L, "state", batches ? 0 : b.home);
-  set_bytes(L, "tile", tile);
+  set_bytes(L, "mirrors", p->mirrors);
+  set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, s->npieces, s->piece) : 0);
+  for (size_t i = 0; batches && i < 4; i++)
+    set_bytes(L, (const char *[]){"sums", "seeds", "scratch", "state"}[i], 0);
+  push_lots(L, p, &o);
+  lua_setfield(L, -2, "devices");
   return 1;
 }
 
@@ -128,19 +211,29 @@ typedef struct arrays {
   gb_tensor *labels, *centroids, *shift, *history;
 } arrays;
 
+typedef struct fit_work {
+  const lgb_points *p;
+  const gb_kmeans_options *o;
+  gb_kmeans_result *r;
+  bool batches;
+} fit_work;
+
+static gb_status fit_pieces (void *ud, gb_error *err) {
+  const fit_work *w = ud;
+  const gb_kmeans_share *s = &w->p->share;
+  return (w->batches ? gb_kmeans_minibatch : gb_kmeans_fit)(w->o, s->npieces, s->piece, w->r, err);
+}
+
 static void run_fit (lua_State *L, lgb_points *p, const gb_kmeans_options *o, const arrays *a,
                      gb_kmeans_result *r) {
-  int32_t **label = lgb_scratch(L, p->npieces, sizeof *label), *at = gb_host_elements(a->labels);
+  fit_work w = {p, o, r, lgb_optbool(L, 2, "minibatch", false)};
   gb_error err;
-  for (size_t i = 0; i < p->npieces; at += p->piece[i++].x.n) label[i] = at;
-  gb_status (*const fit)(const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
-                         gb_kmeans_result *out, gb_error *err) =
-      lgb_optbool(L, 2, "minibatch", false) ? gb_kmeans_minibatch : gb_kmeans_fit;
-  r->label = label;
+  r->label = p->share.label;
   r->centre = gb_host_elements(a->centroids);
   r->shift = gb_host_elements(a->shift);
   r->history = gb_host_elements(a->history);
-  lgb_result(L, LGB_CORE(p->session, fit(o, p->npieces, p->piece, r, &err)), &err);
+  int32_t *labels = gb_host_elements(a->labels);
+  lgb_result(L, LGB_CORE(p->session, gb_kmeans_share_run(&p->share, labels, fit_pieces, &w, &err)), &err);
 }
 
 static void push_facts (lua_State *L, const gb_kmeans_result *r) {
@@ -161,15 +254,13 @@ static void count_from_1 (gb_tensor *labels) {
   for (size_t i = 0; i < labels->shape.dim[0]; i++) label[i]++;
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, runs, weights, device, ranks}): labels (n) of i32 from 1,
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks}): labels (n) of i32 from 1,
 ** centroids, shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
-  lgb_points *p = lgb_checkpoints(L, true);
-  lgb_session *s = p->session;
   gb_node *start;
-  lgb_checkoptions(L, 2, fit_names);
-  gb_kmeans_options o = check_options(L, p, &start);
-  check_size(L, p, o.k);
+  gb_kmeans_options o;
+  lgb_points *p = check_fit(L, true, &o, &start);
+  lgb_session *s = p->session;
   const size_t k = o.k, d = p->d;
   arrays a;
   a.labels = push_array(L, s, GB_I32, gb_shape_of(1, &p->n), "labels");
@@ -181,6 +272,7 @@ static int kmeans_fit (lua_State *L) {
   gb_tensor *given = lua_touserdata(L, -1), *weights = NULL;
   give_weights(L, p);
   if (p->weights != NULL) weights = lua_touserdata(L, -1);
+  share_fit(L, p, &o);
   gb_kmeans_result r = {0};
   run_fit(L, p, &o, &a, &r);
   gb_tensor_clear(given);
@@ -204,11 +296,28 @@ static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
   return m;
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels, ranks}): labels (n) of i32, inertia, sums (k, d + 1) */
+typedef struct apply_work {
+  const lgb_points *p;
+  const gb_kmeans_model *m;
+  const gb_kmeans_use *use;
+} apply_work;
+
+static gb_status apply_pieces (void *ud, gb_error *err) {
+  const apply_work *w = ud;
+  return gb_kmeans_apply(w->m, w->p->share.npieces, w->p->share.piece, w->use, err);
+}
+
+static size_t beside_use (const void *ud, const gb_device *dev, const lgb_points *p) {
+  const apply_work *w = ud;
+  return gb_kmeans_use_room(w->m, w->use->sum != NULL, dev, gb_points_compute(p->dtype), p->d, p->n);
+}
+
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, devices, rooms, sums, labels, ranks}): labels (n) of i32, inertia,
+** sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "device", "k",       "labels", "ranks",
-                                      "shift",     "sums",   "weights", NULL};
-  lgb_points *p = lgb_checkpoints(L, true);
+  static const char *const names[] = {"centroids", "devices", "k",    "labels",  "ranks",
+                                      "rooms",     "shift",   "sums", "weights", NULL};
+  lgb_points *p = lgb_checkpoints(L, true, false);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);
   const bool sums = lgb_optbool(L, 2, "sums", false), labels = lgb_optbool(L, 2, "labels", false);
@@ -221,7 +330,9 @@ static int kmeans_apply (lua_State *L) {
   if (labels) use.label = gb_host_elements(l);
   if (sums) use.sum = gb_host_elements(sum);
   give_weights(L, p);
-  lgb_result(L, LGB_CORE(p->session, gb_kmeans_apply(&m, p->npieces, p->piece, &use, &err)), &err);
+  apply_work w = {p, &m, &use};
+  lgb_share_points(L, p, false, false, beside_use, &w);
+  lgb_result(L, LGB_CORE(p->session, gb_kmeans_share_run(&p->share, NULL, apply_pieces, &w, &err)), &err);
   if (labels) push_leaf(L, p->session, l, p->n, "labels");
   else lua_pushnil(L);
   lua_pushnumber(L, gb_plain(inertia));
@@ -230,19 +341,45 @@ static int kmeans_apply (lua_State *L) {
   return 3;
 }
 
-/* core.high_water(): bytes of the host's account in use, and its peak so far; a new peak is counted from here on.
-** core.high_water(peak), with the old one: the most bytes in use since, and the account has the larger of both peaks again. */
+/* -- accounts */
+
+static gb_ledger *ledger_at (lua_State *L, lgb_session *s, lua_Integer i) {
+  lua_rawgeti(L, 1, i);
+  gb_ledger *l = &lgb_checkdevice(L, s, luaL_checkstring(L, -1))->ledger;
+  lua_pop(L, 1);
+  return l;
+}
+
+/* core.high_water({name, ...}): of the account of each device {bytes in use, its peak so far}; a new peak is counted from here on.
+** core.high_water({name, ...}, before), with what that gave: the most bytes in use since, beside those of before; and the account has the
+** larger of both peaks again. */
 static int high_water (lua_State *L) {
-  gb_ledger *l = &lgb_session_of(L)->home->ledger;
-  if (lua_isnoneornil(L, 1)) {
-    lua_pushinteger(L, (lua_Integer)l->used);
-    lua_pushinteger(L, (lua_Integer)l->peak);
-    l->peak = l->used;
-    return 2;
+  lgb_session *s = lgb_enter(L);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 2);
+  const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
+  lua_createtable(L, (int)n, 0);
+  for (lua_Integer i = 1; i <= n; i++) {
+    gb_ledger *l = ledger_at(L, s, i);
+    if (lua_isnil(L, 2)) {
+      lua_createtable(L, 2, 0);
+      lua_pushinteger(L, (lua_Integer)l->used);
+      lua_rawseti(L, -2, 1);
+      lua_pushinteger(L, (lua_Integer)l->peak);
+      lua_rawseti(L, -2, 2);
+      l->peak = l->used;
+    } else {
+      lua_rawgeti(L, 2, i);
+      luaL_checktype(L, -1, LUA_TTABLE);
+      lua_rawgeti(L, -1, 1);
+      lua_rawgeti(L, -2, 2);
+      const lua_Integer used = luaL_checkinteger(L, -2), peak = luaL_checkinteger(L, -1);
+      lua_pop(L, 3);
+      lua_pushinteger(L, (lua_Integer)l->peak - used);
+      if (peak > 0 && (size_t)peak > l->peak) l->peak = (size_t)peak;
+    }
+    lua_rawseti(L, 3, i);
   }
-  const lua_Integer before = luaL_checkinteger(L, 1);
-  lua_pushinteger(L, (lua_Integer)l->peak);
-  if (before > 0 && (size_t)before > l->peak) l->peak = (size_t)before;
   return 1;
 }
 

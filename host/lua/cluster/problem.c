@@ -69,15 +69,43 @@ const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x) {
 
 /* -- points */
 
-/* Where option 'device' says; else at home, where the host reads points of any device. */
-static gb_device *check_device (lua_State *L, lgb_session *s) {
-  const char *name = lgb_optstring(L, 2, "device", NULL);
-  gb_device *dev = name == NULL ? s->home : lgb_checkdevice(L, s, name);
-  if (dev->ops->cluster == NULL || !gb_memory_is_host(&dev->memory))
+static gb_device *device_of (const gb_node *x) { return gb_graph_device(x->graph, x->device); }
+
+static bool is_listed (const lgb_points *p, const gb_device *dev) {
+  for (size_t i = 0; i < p->ndevices; i++)
+    if (p->device[i] == dev) return true;
+  return false;
+}
+
+static void list_device (lua_State *L, lgb_points *p, gb_device *dev) {
+  if (is_listed(p, dev)) lgb_fail(L, GB_EDEVICE, "k-means: device '%s' is listed twice", dev->name);
+  if (p->ndevices == GB_DEVICES)
+    lgb_fail(L, GB_EOPTION, "k-means: at most %d devices can be listed", GB_DEVICES);
+  if (dev->ops->cluster == NULL)
     lgb_fail(L, GB_EOPTION,
-             "gb.kmeans: k-means on '%s' is not in this version; without 'device' the host reads the points",
+             "k-means: device '%s' has no passes over points; without 'device' the host makes them",
              dev->name);
-  return dev;
+  p->device[p->ndevices++] = dev;
+}
+
+/* Where option 'devices' says; else where all points lie, if that device has passes; else at home. */
+static void check_devices (lua_State *L, lgb_points *p, size_t count, gb_node *const *nodes, bool home) {
+  gb_device *dev = device_of(nodes[0]);
+  if (!home && lgb_option(L, 2, "devices")) {
+    const int list = lua_gettop(L);
+    luaL_checktype(L, list, LUA_TTABLE);
+    const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    for (lua_Integer i = 1; i <= n; i++, lua_settop(L, list)) {
+      lua_rawgeti(L, list, i);
+      list_device(L, p, lgb_checkdevice(L, p->session, luaL_checkstring(L, -1)));
+    }
+    lua_pop(L, 1);
+    return;
+  }
+  for (size_t i = 1; i < count; i++)
+    if (device_of(nodes[i]) != dev) dev = p->session->home;
+  if (home || dev->ops->cluster == NULL) dev = p->session->home;
+  list_device(L, p, dev);
 }
 
 static size_t pieces_of (const gb_node *x, bool has_value) {
@@ -87,35 +115,60 @@ static size_t pieces_of (const gb_node *x, bool has_value) {
   return (s->dim[0] + rows - 1) / rows;
 }
 
-static void add_piece (lgb_points *p, const gb_tensor *t, size_t first, size_t n) {
+static void add_piece (lgb_points *p, gb_device *dev, const gb_tensor *t, size_t first, size_t n) {
   gb_kmeans_piece *piece = &p->piece[p->npieces];
-  piece->device = p->device;
+  piece->device = is_listed(p, dev) && !gb_memory_is_host(&dev->memory) ? dev : NULL;
   piece->x = (gb_points){.dtype = t->dtype, .row = t->stride[0], .column = t->stride[1], .n = n, .d = p->d};
   piece->number = p->npieces;
   p->first[p->npieces++] = first;
   p->n += n;
 }
 
+/* A copy for the host that is still to be made. */
+static void note_mirror (lgb_points *p, const gb_storage *st) {
+  if (gb_memory_is_host(st->ledger->memory) || st->mirror != NULL) return;
+  for (size_t i = 0; i < p->nstorages; i++)
+    if (p->storage[i] == st) return;
+  p->storage[p->nstorages++] = st;
+  p->mirrors += st->block.bytes;
+}
+
+/* Points that have a value lie on a device of the list, or the host reads them. */
+static void add_value (lua_State *L, lgb_points *p, gb_node *x, const gb_tensor *t, bool values) {
+  gb_tensor host;
+  gb_error err;
+  *lgb_newholder(L) = gb_tensor_ref(t); /* no cache goes meanwhile */
+  luaL_ref(L, 3);
+  add_piece(p, device_of(x), t, 0, t->shape.dim[0]);
+  gb_kmeans_piece *piece = &p->piece[p->npieces - 1];
+  if (values && t->storage->refresh != NULL) lgb_result(L, t->storage->refresh(t->storage, &err), &err);
+  if (piece->device != NULL) {
+    piece->x.at = gb_tensor_data(t);
+    return;
+  }
+  note_mirror(p, t->storage);
+  if (!values) return;
+  lgb_result(L, gb_host_of(t, &host, &err), &err);
+  piece->x.at = gb_host_elements(&host);
+}
+
 /* The pieces of one tensor. */
 static void add_points (lua_State *L, lgb_points *p, gb_node *x, bool values) {
   const bool placeholder = (x->flags & GB_NODE_PLACEHOLDER) != 0;
   const size_t n = gb_node_shape(x)->dim[0];
-  gb_tensor t = {.dtype = gb_node_dtype(x), .shape = *gb_node_shape(x)}, host;
+  gb_tensor t = {.dtype = gb_node_dtype(x), .shape = *gb_node_shape(x)};
   gb_strides_of(&t.shape, t.stride);
   p->dtype = t.dtype;
   if (n == 0) return;
   if (find_value(x, 0, &t)) {
-    gb_error err;
-    *lgb_newholder(L) = gb_tensor_ref(&t); /* no cache goes meanwhile */
-    luaL_ref(L, 3);
-    lgb_result(L, gb_host_of(&t, &host, &err), &err);
-    add_piece(p, &t, 0, n);
-    p->piece[p->npieces - 1].x.at = gb_host_elements(&host);
+    add_value(L, p, x, &t, values);
     return;
   }
   if (placeholder) {
     if (values) lgb_fail(L, GB_EOPTION, "k-means: the points have no values: gb.empty is for km:plan alone");
-    add_piece(p, &t, 0, n);
+    add_piece(p, device_of(x), &t, 0, n);
+    if (p->piece[p->npieces - 1].device == NULL && !gb_memory_is_host(&device_of(x)->memory))
+      p->mirrors += gb_shape_bytes(&t.shape, t.dtype);
     return;
   }
   lgb_tiles *tiles = lgb_scratch(L, 1, sizeof *tiles);
@@ -124,7 +177,7 @@ static void add_points (lua_State *L, lgb_points *p, gb_node *x, bool values) {
   for (size_t i = 0; i < n; i += tiles->rows) {
     p->tiles[p->npieces] = tiles;
     p->piece[p->npieces].source = &p->source;
-    add_piece(p, &t, i, n - i < tiles->rows ? n - i : tiles->rows);
+    add_piece(p, device_of(x), &t, i, n - i < tiles->rows ? n - i : tiles->rows);
   }
 }
 
@@ -139,6 +192,8 @@ static void make_room (lua_State *L, lgb_points *p, size_t count, gb_node *const
   p->tiles = lgb_scratch(L, most + 1, sizeof(lgb_tiles *));
   luaL_ref(L, 3);
   p->first = lgb_scratch(L, most + 1, sizeof *p->first);
+  luaL_ref(L, 3);
+  p->storage = lgb_scratch(L, count, sizeof(gb_storage *));
   luaL_ref(L, 3);
 }
 
@@ -181,10 +236,10 @@ static void check_weights (lua_State *L, lgb_points *p) {
 static void add_nothing (lua_State *L, lgb_points *p) {
   const gb_tensor none = {.dtype = p->dtype, .stride = {(ptrdiff_t)p->d, 1}};
   if (!lgb_optbool(L, 2, "ranks", false)) lgb_fail(L, GB_ESHAPE, "k-means: no points");
-  add_piece(p, &none, 0, 0);
+  add_piece(p, p->session->home, &none, 0, 0);
 }
 
-lgb_points *lgb_checkpoints (lua_State *L, bool values) {
+lgb_points *lgb_checkpoints (lua_State *L, bool values, bool home) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -193,7 +248,8 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   size_t count;
   gb_node **nodes = lgb_checklist(L, 1, &count);
   luaL_argcheck(L, count > 0, 1, "at least one tensor expected");
-  *p = (lgb_points){.session = s, .device = check_device(L, s)};
+  *p = (lgb_points){.session = s};
+  check_devices(L, p, count, nodes, home);
   p->source = (gb_kmeans_source){.open = lgb_tile_open, .close = lgb_tile_close, .ud = p};
   check_nodes(L, p, count, nodes);
   make_room(L, p, count, nodes);
@@ -201,4 +257,64 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   if (p->npieces == 0) add_nothing(L, p);
   check_weights(L, p);
   return p;
+}
+
+/* -- devices */
+
+/* Free bytes of a device; values that can be computed again count as free. */
+static size_t free_on (const gb_device *dev) {
+  const gb_ledger *l = &dev->ledger;
+  return gb_ledger_beside(l, l->used - l->by_purpose[GB_MEM_CACHE]);
+}
+
+/* Bytes that a device may take: what option 'rooms' says, of all or by name, and no more than is free. */
+static size_t room_of (lua_State *L, const gb_device *dev) {
+  const size_t room = free_on(dev);
+  const int top = lua_gettop(L);
+  if (!lgb_option(L, 2, "rooms")) return room;
+  if (lua_istable(L, -1)) lua_getfield(L, -1, dev->name);
+  const lua_Integer most = lua_isnil(L, -1) ? -1 : luaL_checkinteger(L, -1);
+  lua_settop(L, top);
+  return most >= 0 && (size_t)most < room ? (size_t)most : room;
+}
+
+/* The smallest sizes of a lot are more than is free. (A budget that is too small for them is that of a fit, which is planned.) */
+static void check_lot (lua_State *L, const gb_kmeans_lot *l) {
+  gb_error err;
+  const size_t room = free_on(l->device);
+  if (l->minimum <= room) return;
+  gb_fail(&err, GB_EREFUSED,
+          "k-means takes %zu B on %s, where %zu B are free: a smaller k, or more memory for the device",
+          l->minimum, l->device->name, room);
+  err.need = err.minimum = l->minimum, err.have = room;
+  lgb_raise(L, GB_EREFUSED, &err);
+}
+
+void lgb_share_points (lua_State *L, lgb_points *p, bool fit, bool seeds, lgb_beside *beside,
+                       const void *ud) {
+  gb_kmeans_share *s = &p->share;
+  *s = (gb_kmeans_share){.nfrom = p->npieces,
+                         .from = p->piece,
+                         .fit = fit,
+                         .seeds = seeds,
+                         .weighted = p->weights != NULL,
+                         .nlots = p->ndevices};
+  for (size_t i = 0; i < s->nlots; i++) {
+    gb_device *dev = p->device[i];
+    size_t tile = 0;
+    gb_error err;
+    if (dev != p->session->home)
+      lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, dev, &tile, &err)), &err);
+    s->lot[i] = (gb_kmeans_lot){.device = dev, .room = room_of(L, dev), .beside = beside(ud, dev, p) + tile};
+  }
+  gb_kmeans_share_out(s);
+  for (size_t i = 0; i < s->nlots; i++)
+    if (!fit && s->lot[i].device != p->session->home) check_lot(L, &s->lot[i]);
+  s->piece = lgb_scratch(L, s->npieces, sizeof *s->piece);
+  luaL_ref(L, 3);
+  s->sent = lgb_scratch(L, s->npieces, sizeof *s->sent);
+  luaL_ref(L, 3);
+  s->label = lgb_scratch(L, s->npieces, sizeof *s->label);
+  luaL_ref(L, 3);
+  gb_kmeans_share_cut(s);
 }

@@ -14,7 +14,8 @@ local fail <const> = points.fail
 --   o           options with their defaults, as checked
 --   centroids   (k, d) f64; shift: (d) f64, that passes compute coordinates less of
 --   labels      (n) i32, of the last fit
---   inertia iterations converged history empty bytes   of the last fit
+--   inertia iterations converged history empty bytes   of the last fit; bytes: on the host
+--   on          {name, bytes, planned} of each other device; nil: none
 --   counts      (k) f64: weight that each centroid of partial_fit stands for
 local KMeans <const> = {__name = "gibbous.kmeans"}
 local methods <const> = object.methods(KMeans, "a k-means", "km")
@@ -64,8 +65,28 @@ local function tol_rule(v) return type(v) == "number" and v >= 0 and v < math.hu
 
 local function any() return true end
 
+local function device_rule(v)
+  if type(v) == "string" then return true end
+  local list <const> = type(v) == "table" and getmetatable(v) == nil and #v > 0
+  for i = 1, list and #v or 0 do
+    if type(v[i]) ~= "string" then return false, "a name of a device or a list of names" end
+  end
+  return list, "a name of a device or a list of names"
+end
+
+--- Bytes of each account, or by name of a device.
+local function budget_of(v)
+  if type(v) ~= "table" or getmetatable(v) ~= nil then return core.bytes(v, "gb.kmeans: option 'budget'") end
+  local out <const> = {}
+  for name, bytes in pairs(v) do
+    if type(name) ~= "string" then fail("option", "gb.kmeans", "option 'budget' must be bytes, or bytes by name of a device") end
+    out[name] = core.bytes(bytes, ("gb.kmeans: option 'budget' of %s"):format(name))
+  end
+  return out
+end
+
 local SPEC <const> = {k = whole_from(1), init = start_rule, n_init = runs_rule, max_iter = whole_from(1), tol = tol_rule,
-  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = "string", budget = any, weights = any,
+  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = device_rule, budget = any, weights = any,
   ranks = "boolean"}
 
 local function checked(opts)
@@ -74,7 +95,7 @@ local function checked(opts)
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
     seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
-    budget = o.budget and core.bytes(o.budget, "gb.kmeans: option 'budget'") or nil}
+    budget = o.budget and budget_of(o.budget) or nil}
   if out.ranks and out.algorithm == "minibatch" then
     fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
   end
@@ -109,10 +130,17 @@ local function start_of(f, X, list, run, what)
   return core.known(t) and t or t:eval()
 end
 
-local function core_options(f, weights, start, run)
+--- Names of the devices that pass over the rows; nil: where the rows lie.
+local function devices_of(o)
+  if type(o.device) == "string" then return {o.device} end
+  return o.device
+end
+
+local function core_options(f, weights, start, run, rooms)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device, minibatch = o.algorithm == "minibatch", ranks = o.ranks, runs = runs_of(o)}
+    devices = devices_of(o), rooms = rooms or o.budget, minibatch = o.algorithm == "minibatch",
+    ranks = o.ranks, runs = runs_of(o)}
 end
 
 --- Of several ranks the core knows how many rows there are.
@@ -139,11 +167,11 @@ local function close(r)
 end
 
 --- The best of all runs, as fields.
-local function best_run(f, X, list, weights, what)
+local function best_run(f, X, list, weights, rooms, what)
   local best
   for run = 1, runs_of(f.o) do
     local labels <const>, centroids <const>, shift <const>, history <const>, facts <const> = ranks.joined(f.o.ranks, function()
-      return core.kmeans_fit(list, core_options(f, weights, start_of(f, X, list, run, what), run))
+      return core.kmeans_fit(list, core_options(f, weights, start_of(f, X, list, run, what), run, rooms))
     end)
     local r <const> = {labels = labels, centroids = centroids, shift = shift, history = history, facts = facts, run = run}
     if best == nil then best = r
@@ -155,18 +183,32 @@ local function best_run(f, X, list, weights, what)
   return best
 end
 
---- f() and the bytes that it takes at most.
-local function measured(f)
-  local used <const>, peak <const> = core.high_water()
+--- f() and the bytes that it takes at most, of each account.
+local function measured(names, f)
+  local before <const> = core.high_water(names)
   local got <const> = table.pack(pcall(f))
-  local most <const> = core.high_water(peak) - used
+  local most <const> = core.high_water(names, before)
   if not got[1] then error(got[2], 0) end
   return got[2], most
 end
 
+--- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; nil: there are none.
+local function on_devices(p, most)
+  local on <const> = {}
+  for i, d in ipairs(p.devices) do on[i] = {name = d.name, bytes = most[i + 1], planned = d.peak} end
+  return #on > 0 and on or nil
+end
+
+local function device_bytes(f)
+  if not f.on then return nil end
+  local bytes <const> = {}
+  for _, d in ipairs(f.on) do bytes[d.name] = d.bytes end
+  return bytes
+end
+
 local function set(f, values)
   for _, name in ipairs{"centroids", "shift", "labels", "inertia", "iterations", "converged", "history", "empty", "bytes",
-    "counts", "planned", "rows"} do
+    "on", "counts", "planned", "rows"} do
     f[name] = values[name]
   end
 end
@@ -190,9 +232,12 @@ end
 function methods.fit(self, X, opts)
   local f <const> = fields(self)
   local list <const>, weights <const>, p <const> = ranks.joined(f.o.ranks, function() return prepared(f, X, opts) end)
-  local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
-  set(f, {centroids = r.centroids, shift = r.shift, labels = r.labels, inertia = r.facts.inertia, iterations = r.facts.iterations,
-    converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = bytes, planned = p.peak, rows = p.n})
+  local r <const>, most <const> = measured(plan.accounts(p), function()
+    return best_run(f, X, list, weights, plan.rooms(p), "fit")
+  end)
+  set(f, {on = on_devices(p, most), centroids = r.centroids, shift = r.shift, labels = r.labels, inertia = r.facts.inertia,
+    iterations = r.facts.iterations, converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = most[1],
+    planned = p.peak, rows = p.n})
   return self
 end
 
@@ -221,8 +266,8 @@ local function known_points(f, X, what)
 end
 
 local function apply(f, list, wanted)
-  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device,
-    weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
+  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, devices = devices_of(f.o),
+    rooms = f.o.budget, weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
 end
 
 --- Numbers of the nearest centroids, (n) of i32, from 1; of equally near ones the first. Evaluates; 4 bytes a row, and some
@@ -307,11 +352,12 @@ end
 -- Fields and text -------------------------------------------------------------------------------------------------------------
 
 local PUBLIC <const> = {centroids = true, labels = true, inertia = true, iterations = true, converged = true, history = true,
-  empty = true, bytes = true, counts = true, k = true}
+  empty = true, bytes = true, device_bytes = true, counts = true, k = true}
 
 function KMeans.__index(self, key)
   local f <const> = fields(self)
   if methods[key] then return methods[key] end
+  if key == "device_bytes" then return device_bytes(f) end
   if key == "k" then return f.o.k end
   if PUBLIC[key] then return f[key] end
   object.no_field("k-means", key, methods, PUBLIC)
@@ -344,6 +390,9 @@ function KMeans.__tostring(self)
       f.converged and "converged" or "not converged: max_iter ends it",
       f.empty > 0 and (", %d of the clusters without rows"):format(f.empty) or "")
     lines[4] = f.bytes and ("  %s beside the rows, planned %s"):format(plan.text(f.bytes), plan.text(f.planned)) or nil
+    for _, d in ipairs(f.on or {}) do
+      lines[#lines + 1] = ("  %s on %s, planned %s"):format(plan.text(d.bytes), d.name, plan.text(d.planned))
+    end
   end
   return table.concat(lines, "\n")
 end

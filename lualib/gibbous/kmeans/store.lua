@@ -2,7 +2,7 @@
 local options <const> = require "gibbous.options"
 
 local KEPT <const> = {"centroids", "shift", "history", "counts", "labels"}        -- tensors
-local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "planned", "rows"}
+local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "on", "planned", "rows"}
 
 --- class: {methods, fields, checked, new, name}
 return function(class)
