@@ -522,7 +522,45 @@ describe("gb.gp.inducing_points", function()
           {method = method, weights = {1, 1, 1, w, 1, 1, 1, 1, 1}})
       end
     end
-    raises("option", "option 'method' must be one of kmeans, random", points, x, 2, {method = "greedy"})
+    raises("option", "option 'method' must be one of kmeans, random, greedy", points, x, 2, {method = "grid"})
+  end)
+
+  it("are the rows of the largest variance left, by a kernel", function()
+    local x <const> = blobs(80, 2, 5)
+    local kernel <const> = gb.kernels.rbf{lengthscale = 1.5} * gb.kernels.linear{} + gb.kernels.rbf{lengthscale = 4}
+    local want <const>, k <const>, left <const> = {}, kernel(x, x):totable(), {}
+    for i = 1, 80 do left[i] = k[i][i] end
+    local columns <const> = {}
+    for step = 1, 12 do
+      local best = 1
+      for i = 2, 80 do best = left[i] > left[best] and i or best end
+      want[step] = best
+      local column <const> = {}
+      for i = 1, 80 do
+        column[i] = k[i][best]
+        for _, c in ipairs(columns) do column[i] = column[i] - c[i] * c[best] end
+      end
+      local root <const> = math.sqrt(left[best])
+      for i = 1, 80 do
+        column[i] = column[i] / root
+        left[i] = left[i] - column[i] ^ 2
+      end
+      columns[step] = column
+    end
+    local o <const> = {method = "greedy", kernel = kernel}
+    assert.is_true(points(x, 12, o):equal(x:index(1, gb.tensor(want, whole))))
+    local single <const> = points(x:to "f32", 5, {method = "greedy", kernel = gb.kernels.matern32{}})
+    assert.same({"f32", 5}, {single.dtype, #single})
+    local twice <const> = gb.cat({x, x}, 1):eval()
+    assert.equal(80, #points(twice, 80, {method = "greedy", kernel = gb.kernels.matern12{}}))
+    assert.equal("gb.gp.inducing_points: 80 rows that this kernel tells apart cannot be 81 points: choose m of at most 80",
+      raises("shape", "", points, twice, 81, {method = "greedy", kernel = gb.kernels.matern12{}}).message)
+    raises("nan", "the point in row 2 is not finite in column 2", points, gb.tensor{{1, 2}, {3, 0 / 0}}, 1, o)
+    raises("option", "method = 'greedy' needs a kernel", points, x, 2, {method = "greedy"})
+    raises("option", "method = 'greedy' takes no weights", points, x, 2,
+      {method = "greedy", kernel = kernel, weights = gb.ones(80)})
+    raises("option", "a kernel is for method = 'greedy'", points, x, 2, {kernel = kernel})
+    raises("option", "option 'kernel' must be a gb.kernels value", points, x, 2, {method = "greedy", kernel = 3})
   end)
 
   it("serve a streamed regression", function()
