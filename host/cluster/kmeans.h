@@ -15,7 +15,7 @@ typedef enum gb_kmeans_start { GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_
 typedef struct gb_kmeans_options {
   size_t k;
   gb_kmeans_start start;
-  const double *given; /* (k, d), of GIVEN */
+  const double *given; /* (k, d), of GIVEN; at rank 0 */
   size_t max_iter;     /* 1 or more */
   double
       tol; /* of the mean variance of the columns: centres that move less, squared and together, end the fit */
@@ -84,7 +84,7 @@ typedef struct gb_kmeans_model {
 
 /* What is wanted of points; NULL: not wanted. */
 typedef struct gb_kmeans_use {
-  int64_t *label;  /* (n), from 1 */
+  int32_t *label;  /* (n), from 1 */
   int32_t *kept;   /* (n), from 0 */
   double *inertia; /* of the points and their nearest centres */
   double *

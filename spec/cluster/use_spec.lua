@@ -85,6 +85,8 @@ local function settle()
   for _ = 1, 3 do collectgarbage() end
 end
 
+teardown(settle)             -- specs after these measure bytes
+
 describe("gb.silhouette", function()
   for _, s in ipairs{{12, 1, 3}, {150, 2, 3}, {201, 7, 9}, {130, 33, 5}} do
     it(("is a plain double loop for %d x %d of %d clusters"):format(table.unpack(s)), function()
@@ -134,8 +136,11 @@ describe("gb.silhouette", function()
       local z <const> = x:to(dtype):eval()
       near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y).values, 1e-5, dtype)
     end
-    local z <const> = (x * 10):round():to "i64":eval()
-    near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y:totable()).values, 1e-13)
+    for _, dtype in ipairs{"i64", "i32"} do
+      local z <const> = (x * 10):round():to(dtype):eval()
+      near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y:totable()).values, 1e-13)
+      assert.is_true(gb.silhouette(x, y:to(dtype)).values:equal(want.values))
+    end
   end)
 
   it("keeps its digits 1e4 standard deviations off the origin in f32", function()
@@ -223,7 +228,7 @@ describe("gb.silhouette", function()
         gb.ones(0, whole)},
       {"shape", "gb.silhouette: expected one label a row, 20, got shape 19", x, y:slice(1, 1, 19)},
       {"index", "gb.silhouette: label 3 of row 20 is outside 1 .. 2: labels are positions, counted from 1", x, y, {k = 2}},
-      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64, got f64: labels:to{dtype = 'i64'} rounds towards 0", x,
+      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64 or i32, got f64: labels:to{dtype = 'i64'} rounds towards 0", x,
         y:to "f64"},
       {"option", "gb.silhouette: sample = 21 of 20 rows: leave it out for all rows", x, y, {sample = 21}},
       {"option", "gb.silhouette: sample must be a whole number, 1 or more, got 0", x, y, {sample = 0}},
@@ -449,7 +454,9 @@ describe("gb.gp.inducing_points", function()
       end
     end
     for _, method in ipairs{"kmeans", "random"} do
-      assert.equal("f64", points(gb.tensor({{1}, {5}, {9}}, whole), 2, {method = method}).dtype)
+      for _, dtype in ipairs{"i64", "i32"} do
+        assert.equal("f64", points(gb.tensor({{1}, {5}, {9}}, {dtype = dtype}), 2, {method = method}).dtype)
+      end
       assert.equal("2x1", tostring(points(gb.tensor{1, 2, 3}, 2, {method = method}).shape))
     end
   end)

@@ -99,7 +99,7 @@ return function(x, m, opts)
   local o <const> = parsed(opts)
   local t = subject.tensor(x, WHAT)
   if t.ndim == 1 then t = t:unsqueeze(2) end
-  if t.dtype == "i64" then t = t:to{dtype = "f64"} end
+  if t.dtype == "i64" or t.dtype == "i32" then t = t:to{dtype = "f64"} end
   local list <const> = points.list(t, WHAT)
   m = subject.whole(m, 1, "m", WHAT)
   if m > #t then too_many(m, #t, "rows") end

@@ -2,7 +2,7 @@
 local points <const> = require "gibbous.kmeans.points"
 local silhouette <const> = require "gibbous.kmeans.silhouette"
 
---- class: {methods, fitted, known_points, labels}
+--- class: {methods, fitted, known_points}
 return function(class)
   local methods <const> = class.methods
 
@@ -22,7 +22,7 @@ return function(class)
   function methods.order(self, X)
     local f <const> = class.fitted(self, "order")
     local labels
-    if X == nil then labels = class.labels(f) else labels = methods.predict(self, X) end
+    if X == nil then labels = f.labels else labels = methods.predict(self, X) end
     if labels == nil then
       points.fail("option", "order", "labels are those of a fit: km:order(X) labels the rows of X by the nearest centroids")
     end
