@@ -228,7 +228,7 @@ describe("gb.silhouette", function()
         gb.ones(0, whole)},
       {"shape", "gb.silhouette: expected one label a row, 20, got shape 19", x, y:slice(1, 1, 19)},
       {"index", "gb.silhouette: label 3 of row 20 is outside 1 .. 2: labels are positions, counted from 1", x, y, {k = 2}},
-      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64 or i32, got f64: labels:to{dtype = 'i64'} rounds towards 0", x,
+      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64 or i32, got f64: labels:to{dtype = 'i64'} rounds", x,
         y:to "f64"},
       {"option", "gb.silhouette: sample = 21 of 20 rows: leave it out for all rows", x, y, {sample = 21}},
       {"option", "gb.silhouette: sample must be a whole number, 1 or more, got 0", x, y, {sample = 0}},
