@@ -1,4 +1,5 @@
 --- What known centroids are good for beside labels: silhouettes, rows in the order of their clusters.
+local place_of <const> = require "gibbous.kmeans.order"
 local points <const> = require "gibbous.kmeans.points"
 local silhouette <const> = require "gibbous.kmeans.silhouette"
 
@@ -17,15 +18,15 @@ return function(class)
     return silhouette.of_kmeans(f, list, methods.predict(self, X), opts, "silhouette")
   end
 
-  --- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order: X:index(1, km:order()). Without
-  -- X of the rows of the fit, else of X and its nearest centroids. Evaluates.
+  --- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order, and near clusters beside each
+  -- other: X:index(1, km:order()). Without X of the rows of the fit, else of X and its nearest centroids. Evaluates.
   function methods.order(self, X)
     local f <const> = class.fitted(self, "order")
-    local labels
-    if X == nil then labels = f.labels else labels = methods.predict(self, X) end
+    local labels = f.labels
+    if X ~= nil then labels = methods.predict(self, X) end
     if labels == nil then
       points.fail("option", "order", "labels are those of a fit: km:order(X) labels the rows of X by the nearest centroids")
     end
-    return (labels:argsort():eval())
+    return (place_of(f.centroids):index(1, labels):argsort():eval())
   end
 end
