@@ -871,11 +871,12 @@ function kernel:matrix() end
 function gb.gp.multitask(o) end
 
 --- m places that stand for the rows of x, (n, d) or (n), as a tensor (m, d) of its type (of whole numbers f64). o: method "kmeans"
---- (centroids of a k-means by Euclidean distance: give x in units of the lengthscales) or "random" (distinct rows); seed (0);
---- weights, one a row. Fewer distinct rows than m are an error. Evaluates.
+--- (centroids of a k-means by Euclidean distance: give x in units of the lengthscales), "random" (distinct rows) or "greedy" (rows of
+--- the largest variance that those before leave, with a kernel); seed (0); weights, one a row. Fewer distinct rows than m are an
+--- error. Evaluates.
 ---@param x gibbous.tensor
 ---@param m integer
----@param o {method: "kmeans"|"random", seed: integer, weights: gibbous.tensor}?
+---@param o {method: "kmeans"|"random"|"greedy", kernel: gibbous.kernel, seed: integer, weights: gibbous.tensor}?
 ---@return gibbous.tensor
 function gb.gp.inducing_points(x, m, o) end
 
@@ -1324,6 +1325,13 @@ function core.nystrom(K, noise, rank, seed, tol) end
 
 --- P^-1 b for a preconditioner, b (n) or (n, r); f64.
 function core.precond_apply(P, b) end
+
+--- The rows of K (n, n) that pivoted Cholesky takes, a list of at most 'most', each with the largest diagonal entry that those before
+--- leave, until 'tol' of the trace is left; and that share. most n numbers of workspace.
+---@param K gibbous.tensor
+---@param most integer
+---@param tol number?
+function core.pivots(K, most, tol) end
 
 --- log det P of a preconditioner.
 function core.precond_logdet(P) end

@@ -1,5 +1,5 @@
--- Inducing points by k-means and by random rows: what a Nystrom approximation of the covariance of the training rows leaves out, as
--- a share of its trace, and the error of the regression on the features that it has (subset of regressors), on a regression set.
+-- Inducing points by k-means, greedily and by random rows: what a Nystrom approximation of the covariance of the training rows
+-- leaves out, as a share of its trace, and the error of the regression on its features (subset of regressors), on a regression set.
 -- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/inducing.lua [set ...] [--seeds 5] [--fitted 1500] [--points 64,128,256,512]
 -- Model: rbf with a lengthscale a column, fitted with its noise to the first --fitted training rows of split 1; inputs and y are
 -- standardised. K-means sees the columns divided by their lengthscales.
@@ -30,21 +30,29 @@ local function errors(k, z, noise, train, test)
   return 1 - kept / trace, ((off * off):mean() ^ 0.5):item()
 end
 
+local function timed(f)
+  local start <const> = gb.clock()
+  local v <const> = f()
+  return v, gb.clock() - start
+end
+
 local function run(name)
   local set <const>, why <const> = support.set(name)
   if set == nil then return print(name, why) end
   local train <const>, test <const> = support.split(set, 1)
   local k <const>, scale <const>, noise <const> = fitted(train)
   local scaled <const> = (train.x / scale):eval()
-  print(("%s: %d x %d, noise %.3g; k-means, then random rows: mean (least) of %d seeds"):format(name, #train.x, train.x.shape[2],
-    noise, o.seeds))
-  print "m     left of the trace            rmse of the test rows        seconds of k-means"
+  print(("%s: %d x %d, noise %.3g; k-means, greedy rows, random rows: mean (least) of %d seeds"):format(name, #train.x,
+    train.x.shape[2], noise, o.seeds))
+  print "m     left of the trace                     rmse of the test rows                 seconds of k-means, greedy"
   for m in o.points:gmatch "%d+" do
     m = math.tointeger(m)
-    local start <const> = gb.clock()
-    local z <const> = (gb.gp.inducing_points(scaled, m) * scale):eval()
-    local seconds <const> = gb.clock() - start
+    local z <const>, seconds <const> = timed(function() return (gb.gp.inducing_points(scaled, m) * scale):eval() end)
     local left <const>, rmse <const> = errors(k, z, noise, train, test)
+    local pivots <const>, taken <const> = timed(function()
+      return gb.gp.inducing_points(train.x, m, {method = "greedy", kernel = k})
+    end)
+    local greedy <const>, of_greedy <const> = errors(k, pivots, noise, train, test)
     local sum <const>, least <const> = {0, 0}, {math.huge, math.huge}
     for seed = 1, o.seeds do
       local rows <const> = gb.gp.inducing_points(train.x, m, {method = "random", seed = seed})
@@ -52,8 +60,8 @@ local function run(name)
         sum[i], least[i] = sum[i] + v, math.min(least[i], v)
       end
     end
-    print(("%-5d %.4f, %.4f (%.4f)     %.4f, %.4f (%.4f)     %.2f"):format(m, left, sum[1] / o.seeds, least[1], rmse,
-      sum[2] / o.seeds, least[2], seconds))
+    print(("%-5d %.4f, %.4f, %.4f (%.4f)      %.4f, %.4f, %.4f (%.4f)      %.2f, %.2f"):format(m, left, greedy, sum[1] / o.seeds,
+      least[1], rmse, of_greedy, sum[2] / o.seeds, least[2], seconds, taken))
   end
 end
 

@@ -85,6 +85,8 @@ local function settle()
   for _ = 1, 3 do collectgarbage() end
 end
 
+teardown(settle)             -- specs after these measure bytes
+
 describe("gb.silhouette", function()
   for _, s in ipairs{{12, 1, 3}, {150, 2, 3}, {201, 7, 9}, {130, 33, 5}} do
     it(("is a plain double loop for %d x %d of %d clusters"):format(table.unpack(s)), function()
@@ -134,8 +136,11 @@ describe("gb.silhouette", function()
       local z <const> = x:to(dtype):eval()
       near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y).values, 1e-5, dtype)
     end
-    local z <const> = (x * 10):round():to "i64":eval()
-    near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y:totable()).values, 1e-13)
+    for _, dtype in ipairs{"i64", "i32"} do
+      local z <const> = (x * 10):round():to(dtype):eval()
+      near(double_loop(z:totable(), y:totable()), gb.silhouette(z, y:totable()).values, 1e-13)
+      assert.is_true(gb.silhouette(x, y:to(dtype)).values:equal(want.values))
+    end
   end)
 
   it("keeps its digits 1e4 standard deviations off the origin in f32", function()
@@ -223,7 +228,7 @@ describe("gb.silhouette", function()
         gb.ones(0, whole)},
       {"shape", "gb.silhouette: expected one label a row, 20, got shape 19", x, y:slice(1, 1, 19)},
       {"index", "gb.silhouette: label 3 of row 20 is outside 1 .. 2: labels are positions, counted from 1", x, y, {k = 2}},
-      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64, got f64: labels:to{dtype = 'i64'} rounds towards 0", x,
+      {"dtype", "gb.silhouette: labels are whole numbers from 1, of i64 or i32, got f64: labels:to{dtype = 'i64'} rounds", x,
         y:to "f64"},
       {"option", "gb.silhouette: sample = 21 of 20 rows: leave it out for all rows", x, y, {sample = 21}},
       {"option", "gb.silhouette: sample must be a whole number, 1 or more, got 0", x, y, {sample = 0}},
@@ -266,15 +271,17 @@ describe("k-means", function()
     local km <const> = gb.kmeans{k = 5}:fit(x)
     local order <const> = km:order()
     local labels <const>, at <const> = km.labels:index(1, order):totable(), order:totable()
+    local place <const> = (require "gibbous.kmeans.order")(km.centroids):totable()
     for i = 2, 300 do
-      assert.is_true(labels[i - 1] < labels[i] or labels[i - 1] == labels[i] and at[i - 1] < at[i])
+      local before <const>, now <const> = place[labels[i - 1]], place[labels[i]]
+      assert.is_true(before < now or before == now and at[i - 1] < at[i])
     end
     assert.is_true(order:sort(1):equal(gb.range(1, 300, 1, whole)))
     assert.is_true(km:order(x):equal(order))
     assert.is_true(km:order({x:slice(1, 1, 20), x:slice(1, 21, 300)}):equal(order))
     assert.equal("i64", order.dtype)
     local z <const> = x:slice(1, 5, 60)
-    assert.is_true(km:order(z):equal(km:predict(z):argsort()))
+    assert.is_true(km:order(z):equal((gb.tensor(place, whole):index(1, km:predict(z)):argsort())))
   end)
 
   it("says what it needs for them", function()
@@ -449,7 +456,9 @@ describe("gb.gp.inducing_points", function()
       end
     end
     for _, method in ipairs{"kmeans", "random"} do
-      assert.equal("f64", points(gb.tensor({{1}, {5}, {9}}, whole), 2, {method = method}).dtype)
+      for _, dtype in ipairs{"i64", "i32"} do
+        assert.equal("f64", points(gb.tensor({{1}, {5}, {9}}, {dtype = dtype}), 2, {method = method}).dtype)
+      end
       assert.equal("2x1", tostring(points(gb.tensor{1, 2, 3}, 2, {method = method}).shape))
     end
   end)
@@ -522,7 +531,45 @@ describe("gb.gp.inducing_points", function()
           {method = method, weights = {1, 1, 1, w, 1, 1, 1, 1, 1}})
       end
     end
-    raises("option", "option 'method' must be one of kmeans, random", points, x, 2, {method = "greedy"})
+    raises("option", "option 'method' must be one of kmeans, random, greedy", points, x, 2, {method = "grid"})
+  end)
+
+  it("are the rows of the largest variance left, by a kernel", function()
+    local x <const> = blobs(80, 2, 5)
+    local kernel <const> = gb.kernels.rbf{lengthscale = 1.5} * gb.kernels.linear{} + gb.kernels.rbf{lengthscale = 4}
+    local want <const>, k <const>, left <const> = {}, kernel(x, x):totable(), {}
+    for i = 1, 80 do left[i] = k[i][i] end
+    local columns <const> = {}
+    for step = 1, 12 do
+      local best = 1
+      for i = 2, 80 do best = left[i] > left[best] and i or best end
+      want[step] = best
+      local column <const> = {}
+      for i = 1, 80 do
+        column[i] = k[i][best]
+        for _, c in ipairs(columns) do column[i] = column[i] - c[i] * c[best] end
+      end
+      local root <const> = math.sqrt(left[best])
+      for i = 1, 80 do
+        column[i] = column[i] / root
+        left[i] = left[i] - column[i] ^ 2
+      end
+      columns[step] = column
+    end
+    local o <const> = {method = "greedy", kernel = kernel}
+    assert.is_true(points(x, 12, o):equal(x:index(1, gb.tensor(want, whole))))
+    local single <const> = points(x:to "f32", 5, {method = "greedy", kernel = gb.kernels.matern32{}})
+    assert.same({"f32", 5}, {single.dtype, #single})
+    local twice <const> = gb.cat({x, x}, 1):eval()
+    assert.equal(80, #points(twice, 80, {method = "greedy", kernel = gb.kernels.matern12{}}))
+    assert.equal("gb.gp.inducing_points: 80 rows that this kernel tells apart cannot be 81 points: choose m of at most 80",
+      raises("shape", "", points, twice, 81, {method = "greedy", kernel = gb.kernels.matern12{}}).message)
+    raises("nan", "the point in row 2 is not finite in column 2", points, gb.tensor{{1, 2}, {3, 0 / 0}}, 1, o)
+    raises("option", "method = 'greedy' needs a kernel", points, x, 2, {method = "greedy"})
+    raises("option", "method = 'greedy' takes no weights", points, x, 2,
+      {method = "greedy", kernel = kernel, weights = gb.ones(80)})
+    raises("option", "a kernel is for method = 'greedy'", points, x, 2, {kernel = kernel})
+    raises("option", "option 'kernel' must be a gb.kernels value", points, x, 2, {method = "greedy", kernel = 3})
   end)
 
   it("serve a streamed regression", function()

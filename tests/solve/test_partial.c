@@ -48,8 +48,10 @@ static plain plain_factor (const double *k, size_t n, gb_pivoting how, size_t mo
 
 static void plain_clear (plain *f) { free(f->pivot), free(f->lt); }
 
+enum { MOST = 300 }; /* rows of a factor in these tests */
+
 typedef struct blocks {
-  size_t rank;
+  size_t rank, pivot[MOST];
   double *lt, trace_left;
 } blocks;
 
@@ -57,7 +59,8 @@ static gb_status factor (gb_node *k, gb_pivoting how, size_t most, double tol, b
   const size_t n = gb_node_shape(k)->dim[0];
   gb_work w;
   panel(&w, most, n, NULL);
-  const gb_status st = gb_partial_cholesky(k, how, most, tol, w.at.entries, &f->rank, &f->trace_left, &err);
+  const gb_status st =
+      gb_partial_cholesky(k, how, most, tol, w.at.entries, f->pivot, &f->rank, &f->trace_left, &err);
   f->lt = entries_of(w.at.entries, most * n);
   gb_work_free(&w);
   return st;
@@ -76,6 +79,15 @@ static void same_factor (gb_node *k, gb_pivoting how, size_t most, double tol) {
       if (m > j) assert_true(got.lt[m * n + want.pivot[j]] == 0);
   for (size_t i = 0; i < got.rank * n; i++) CHECK_NEAR(got.lt[i], want.lt[i], 1e-9);
   CHECK_NEAR(got.trace_left, want.trace_left, 1e-12);
+  size_t rank, pivot[MOST];
+  double trace_left;
+  ok(gb_partial_pivots(k, how, most, tol, pivot, &rank, &trace_left, &err));
+  assert_int_equal(rank, want.rank);
+  assert_true(trace_left == got.trace_left);
+  for (size_t j = 0; j < rank; j++) {
+    assert_int_equal(got.pivot[j], want.pivot[j]);
+    assert_int_equal(pivot[j], want.pivot[j]);
+  }
   free(dense), free(got.lt);
   plain_clear(&want);
 }
@@ -109,7 +121,7 @@ static void the_rank_is_the_least_that_leaves_so_little (void **state) {
   (void)state;
   gb_node *k = points_kernel(400, 2, GB_M32, 3);
   for (int drawn = 0; drawn < 2; drawn++)
-    for (double tol = 0.5; tol > 1e-3; tol /= 3) same_factor(k, (gb_pivoting){drawn, 5}, 300, tol);
+    for (double tol = 0.5; tol > 1e-3; tol /= 3) same_factor(k, (gb_pivoting){drawn, 5}, MOST, tol);
 }
 
 static void rows_are_those_of_the_matrix_and_never_more_than_its_rank (void **state) {
@@ -178,10 +190,23 @@ static void an_entry_that_is_not_finite_is_told_with_its_row (void **state) {
   assert_int_equal(dev->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
 }
 
+static void pivots_are_of_square_matrices (void **state) {
+  (void)state;
+  const double k[6] = {0};
+  size_t rank, pivot[3];
+  double left;
+  assert_int_equal(gb_partial_pivots(leaf(GB_F64, 0, 2, (size_t[]){2, 3}, k), (gb_pivoting){0}, 2, 0, pivot,
+                                     &rank, &left, &err),
+                   GB_ESHAPE);
+  assert_int_equal(dev->ledger.by_purpose[GB_MEM_WORKSPACE], 0);
+}
+
 int main (void) {
-  const struct CMUnitTest tests[] = {
-      TEST(blocks_take_the_pivots_of_one_at_a_time), TEST(the_rank_is_the_least_that_leaves_so_little),
-      TEST(rows_are_those_of_the_matrix_and_never_more_than_its_rank),
-      TEST(draws_are_in_proportion_to_what_is_left), TEST(an_entry_that_is_not_finite_is_told_with_its_row)};
+  const struct CMUnitTest tests[] = {TEST(blocks_take_the_pivots_of_one_at_a_time),
+                                     TEST(the_rank_is_the_least_that_leaves_so_little),
+                                     TEST(rows_are_those_of_the_matrix_and_never_more_than_its_rank),
+                                     TEST(draws_are_in_proportion_to_what_is_left),
+                                     TEST(an_entry_that_is_not_finite_is_told_with_its_row),
+                                     TEST(pivots_are_of_square_matrices)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

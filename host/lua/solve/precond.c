@@ -1,6 +1,7 @@
 /* precond.c - preconditioners for the Lua library; gb.precond is in Lua. */
 #include "lua/solve/precond.h"
 #include "iterate/values.h"
+#include "solve/precond/partial.h"
 
 #define LGB_PRECOND "gibbous.preconditioner"
 
@@ -83,6 +84,32 @@ static int solve_nystrom (lua_State *L) {
   return 3;
 }
 
+/* core.pivots(K, most, tol) -> list of the rows of K (n, n) that pivoted Cholesky takes, at most 'most', until
+** 'tol' of the trace is left; the share of the trace left */
+static int solve_pivots (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  lua_settop(L, 3);
+  gb_node *k = lgb_checkathome(L, 1);
+  const lua_Integer most = luaL_checkinteger(L, 2);
+  const double tol = luaL_optnumber(L, 3, 0);
+  const gb_shape *shape = gb_node_shape(k);
+  luaL_argcheck(L, most >= 0 && (size_t)most <= (shape->ndim > 0 ? shape->dim[0] : 0), 2,
+                "a number of rows of the matrix expected");
+  size_t *pivot = lgb_scratch(L, (size_t)most + 1, sizeof *pivot), rank = 0;
+  double left = 0;
+  gb_error err;
+  lgb_result(
+      L, LGB_CORE(s, gb_partial_pivots(k, (gb_pivoting){0}, (size_t)most, tol, pivot, &rank, &left, &err)),
+      &err);
+  lua_createtable(L, (int)rank, 0);
+  for (size_t i = 0; i < rank; i++) {
+    lua_pushinteger(L, (lua_Integer)pivot[i] + 1);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_pushnumber(L, left);
+  return 2;
+}
+
 /* core.precond_apply(P, b) -> P^-1 b as f64, b (n) or (n, r) */
 static int solve_precond_apply (lua_State *L) {
   lgb_session *s = lgb_enter(L);
@@ -122,6 +149,7 @@ void lgb_solve_meta (lua_State *L) {
 const luaL_Reg lgb_solve_functions[] = {{"jacobi", solve_jacobi},
                                         {"nystrom", solve_nystrom},
                                         {"pivoted_cholesky", solve_pivoted_cholesky},
+                                        {"pivots", solve_pivots},
                                         {"precond_apply", solve_precond_apply},
                                         {"precond_logdet", solve_precond_logdet},
                                         {NULL, NULL}};

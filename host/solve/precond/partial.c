@@ -170,7 +170,7 @@ static gb_status eliminate (partial *p, double *left, gb_error *err) {
 
 /* -- all blocks */
 
-static gb_status factor (partial *p, double tol, double *left, gb_error *err) {
+static gb_status factor (partial *p, double tol, size_t *pivot, double *left, gb_error *err) {
   const double trace = gb_panel_sum(p->left);
   double after[GB_PIVOTS];
   *left = trace > 0 ? 1 : 0;
@@ -182,6 +182,7 @@ static gb_status factor (partial *p, double tol, double *left, gb_error *err) {
       *left = after[r] / trace;
       if (!isfinite(*left))
         return gb_fail(err, GB_ENAN, "row %zu of the kernel matrix is not finite", p->pivot[r] + 1);
+      if (pivot != NULL) pivot[p->rank] = p->pivot[r];
     }
   }
   return GB_OK;
@@ -214,8 +215,8 @@ static size_t numbers (size_t most) { return 2 * most * GB_PIVOTS * sizeof(doubl
 
 gb_work_bytes gb_partial_bytes (size_t n, size_t most) { return (gb_work_bytes){entries(n), numbers(most)}; }
 
-gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, void *lt, size_t *rank,
-                               double *trace_left, gb_error *err) {
+gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double tol, void *lt, size_t *pivot,
+                               size_t *rank, double *trace_left, gb_error *err) {
   gb_device *dev = k->graph->device;
   const size_t n = gb_node_shape(k)->dim[0];
   gb_work work;
@@ -233,8 +234,21 @@ gb_status gb_partial_cholesky (gb_node *k, gb_pivoting how, size_t most, double 
                .known = work.at.numbers};
   p.factors = p.known + most * GB_PIVOTS;
   gb_status st = begin(&p, err);
-  if (st == GB_OK) st = factor(&p, tol, trace_left, err);
+  if (st == GB_OK) st = factor(&p, tol, pivot, trace_left, err);
   gb_work_free(&work);
   *rank = p.rank;
+  return st;
+}
+
+gb_status gb_partial_pivots (gb_node *k, gb_pivoting how, size_t most, double tol, size_t *pivot,
+                             size_t *rank, double *trace_left, gb_error *err) {
+  const gb_shape *s = gb_node_shape(k);
+  char text[GB_NODE_TEXT];
+  if (s->ndim != 2 || s->dim[0] != s->dim[1])
+    return gb_fail(err, GB_ESHAPE, "expected a square matrix, got %s", gb_node_text(k, text));
+  gb_work lt;
+  GB_TRY(gb_work_new(k->graph->device, most * s->dim[0] * sizeof(double), 0, "pivots", &lt, err));
+  const gb_status st = gb_partial_cholesky(k, how, most, tol, lt.at.entries, pivot, rank, trace_left, err);
+  gb_work_free(&lt);
   return st;
 }

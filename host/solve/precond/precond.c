@@ -106,7 +106,7 @@ static gb_status low_rank (gb_precond *p, gb_node *k, gb_noise noise, size_t ran
                            gb_pivoting how, gb_error *err) {
   gb_status st = low_rank_begin(p, k, noise, &rank, err);
   if (st == GB_OK)
-    st = gb_partial_cholesky(k, how, rank, tol, p->form.lt, &p->form.rank, &p->trace_left, err);
+    st = gb_partial_cholesky(k, how, rank, tol, p->form.lt, NULL, &p->form.rank, &p->trace_left, err);
   if (st == GB_OK && p->form.scale != NULL) st = scale_rows(p, k, noise.each, err);
   if (st == GB_OK) st = low_rank_end(p, err);
   if (st != GB_OK) gb_precond_clear(p);

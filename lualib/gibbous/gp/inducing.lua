@@ -6,6 +6,7 @@ local core <const> = require "gibbous.core"
 local kmeans <const> = require "gibbous.kmeans"
 local options <const> = require "gibbous.options"
 local points <const> = require "gibbous.kmeans.points"
+local rules <const> = require "gibbous.gp.rules"
 local subject <const> = require "gibbous.subject"
 local fail <const> = points.fail
 
@@ -64,25 +65,50 @@ local function check_weights(weights)
   end
 end
 
-local SPEC <const> = {method = {"kmeans", "random"}, seed = "integer", weights = "any"}
+-- What is left of the trace where no row differs from those that were taken by more than rounding.
+local NOTHING <const> = 2.0 ^ -50
+
+--- The m rows of which each has the largest variance that those before leave it.
+-- Source: Burt, Rasmussen & van der Wilk (2020), Convergence of sparse variational inference in Gaussian processes regression.
+local function greedy_rows(x, m, kernel)
+  local pivots <const> = core.pivots(kernel(x, x), m, NOTHING)
+  if #pivots < m then too_many(m, #pivots, "rows that this kernel tells apart") end
+  return x:index(1, core.tensor(pivots, {dtype = "i64", device = x.device})):eval()
+end
+
+local SPEC <const> = {method = {"kmeans", "random", "greedy"}, seed = "integer", weights = "any", kernel = rules.kernel}
+
+local function parsed(opts)
+  local o <const> = options.parse(opts, SPEC, WHAT)
+  if o.method == "greedy" then
+    if not o.kernel then fail("option", WHAT, "method = 'greedy' needs a kernel: kernel = gb.kernels.rbf{}") end
+    if o.weights then fail("option", WHAT, "method = 'greedy' takes no weights") end
+  elseif o.kernel then fail("option", WHAT, "a kernel is for method = 'greedy'") end
+  return o
+end
 
 --- m places for the rows of x, as a tensor (m, d) of its type (of whole numbers f64). method "kmeans": the centroids of a k-means
--- of x, by Euclidean distance; "random": distinct rows, drawn by the seed. weights: (n), 0 or more, one a row. Evaluates. Errors:
--- shape (fewer distinct rows than m), nan, option.
+-- of x, by Euclidean distance; "random": distinct rows, drawn by the seed; "greedy": rows by pivoted Cholesky of kernel(x, x),
+-- each with the largest variance that those before leave, n m^2 work and n m numbers. weights: (n), 0 or more, one a row.
+-- Evaluates. Errors: shape (fewer distinct rows than m), nan, option.
 ---@param x gibbous.tensor  (n, d) or (n)
 ---@param m integer
----@param opts {method: "kmeans"|"random", seed: integer, weights: gibbous.tensor}?
+---@param opts {method: "kmeans"|"random"|"greedy", kernel: gibbous.kernel, seed: integer, weights: gibbous.tensor}?
 ---@return gibbous.tensor (m, d)
 return function(x, m, opts)
-  local o <const> = options.parse(opts, SPEC, WHAT)
+  local o <const> = parsed(opts)
   local t = subject.tensor(x, WHAT)
   if t.ndim == 1 then t = t:unsqueeze(2) end
-  if t.dtype == "i64" then t = t:to{dtype = "f64"} end
+  if t.dtype == "i64" or t.dtype == "i32" then t = t:to{dtype = "f64"} end
   local list <const> = points.list(t, WHAT)
   m = subject.whole(m, 1, "m", WHAT)
   if m > #t then too_many(m, #t, "rows") end
   local given <const>, seed <const> = points.weights(o.weights, list, WHAT), o.seed or 0
   local weights <const> = given and given:to{dtype = "f64", device = t.device}:eval()
+  if o.method == "greedy" then
+    check_finite(list, WHAT)
+    return greedy_rows(t, m, o.kernel)
+  end
   if o.method == "random" then
     if weights then check_weights(weights) end
     check_finite(list, WHAT)

@@ -18,7 +18,7 @@ local M <const> = {}
 
 -- What is given ---------------------------------------------------------------------------------------------------------------
 
-local function is_wide(x) return x.dtype == "f64" or x.dtype == "i64" end
+local function is_wide(x) return x.dtype == "f64" or x.dtype == "i64" or x.dtype == "i32" end
 
 --- x in the type in which distances are computed.
 local function in_compute_type(x)
