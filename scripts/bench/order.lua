@@ -1,7 +1,6 @@
--- Rows in the order of clusters: seconds of a product with a covariance of compact support, for rows as they come and for rows whose
--- neighbours in the order are neighbours in space. Tiles of distant rows add nothing and are not visited, so the sums have the
--- same bits for the same order. Run: build/gibbous scripts/bench/order.lua [--n 50000] [--d 3] [--rows 64] [--lengthscale 0.3,0.1,0.03]
---   [--rounds 3]
+-- Rows in the order of clusters: seconds of a product with a covariance of compact support, for rows as they come and for rows
+-- whose neighbours in the order are neighbours in space. Tiles of distant rows add nothing and are not visited.
+-- Run: build/gibbous scripts/bench/order.lua [--n 50000] [--d 3] [--rows 64] [--lengthscale 0.3,0.1,0.03] [--rounds 3]
 --
 -- The points are uniform in the unit cube, f32; --rows: of a cluster, in the mean. A pair farther apart than the length-scale has
 -- the covariance 0; its share is counted among 2,000 of the rows. Figures are the least of the rounds, which take turns.
