@@ -131,6 +131,12 @@ static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb
   for (size_t i = 0; i < r->nparts; i++)
     if (piece[i].device->ops->cluster == NULL)
       return gb_fail(err, GB_EOPTION, "k-means: device %s has no passes over points", piece[i].device->name);
+  for (size_t i = 0; r->o->bounded && i < r->nparts; i++)
+    if (piece[i].device->ops->cluster->assign_bounded == NULL)
+      return gb_fail(
+          err, GB_EOPTION,
+          "k-means: device %s keeps no bounds of distances: algorithm = 'lloyd' gives the same result",
+          piece[i].device->name);
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");

@@ -19,6 +19,8 @@ typedef struct gb_kmeans_options {
   double
       tol; /* of the mean variance of the columns: centres that move less, squared and together, end the fit */
   uint64_t seed;
+  bool
+      bounded; /* Elkan's iterations: distances that bounds tell are not computed; results have the same bits */
 } gb_kmeans_options;
 
 /* Points that do not exist all the time: 'open' brings those of piece 'number' to '*at', where they lie until 'close'. */
@@ -57,10 +59,10 @@ typedef struct gb_kmeans_result {
 } gb_kmeans_result;
 
 /* Bytes that a fit takes beside points, labels and the arrays of the result: of the device of piece 0 with all its pieces (sums,
-** seeds and scratch are its parts); and of its home. */
+** seeds, bounds beyond them and scratch are its parts); and of its home. */
 typedef struct gb_kmeans_bytes {
   size_t device, home;
-  size_t sums, seeds, scratch;
+  size_t sums, seeds, bounds, scratch;
 } gb_kmeans_bytes;
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 

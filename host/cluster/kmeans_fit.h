@@ -14,8 +14,9 @@ typedef struct gb_kmeans_part {
   int32_t *label;
   int64_t *sums; /* (workers, k, d + 1) */
   void *scratch;
-  void *near;     /* (n) of T, while seeds are chosen */
-  int64_t *block; /* on the host: potentials of its blocks, while seeds are chosen */
+  void *near;       /* (n) of T, while seeds are chosen; their memory is that of the bounds */
+  gb_bounds bounds; /* where they are wanted */
+  int64_t *block;   /* on the host: potentials of its blocks, while seeds are chosen */
 } gb_kmeans_part;
 
 typedef struct gb_kmeans_run {
@@ -32,6 +33,8 @@ typedef struct gb_kmeans_run {
   double *candidate;     /* of seeds */
   double *least, *most;  /* (d) */
   double heaviest;       /* weight */
+  float *move;           /* (k): how far each centre moved */
+  int32_t *order;        /* (k): of centres, by that */
   gb_quanta q;
   double apart;    /* sum of w |x - shift|^2, which 'sum' of one centre at the shift has */
   double variance; /* mean over the columns */
@@ -99,5 +102,12 @@ size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
 
 /* lloyd.c: iterations from r->centre. */
 gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);
+
+/* elkan.c: 'assign' by bounds. before: the centres of the assignment before, r->centre where it is the first one. */
+gb_status gb_kmeans_assign_bounded (gb_kmeans_run *r, const double *before, size_t *moved, gb_error *err);
+/* Nothing is known of any point; of one. */
+gb_status gb_kmeans_forget_bounds (gb_kmeans_run *r, gb_error *err);
+gb_status gb_kmeans_forget_point (const gb_kmeans_part *p, size_t row, gb_error *err);
+size_t gb_kmeans_bounds_bytes (const gb_kmeans_options *o, const gb_points *x);
 
 #endif

@@ -4,9 +4,12 @@
 
 #include "cluster/kmeans_fit.h"
 
+/* r->next: the centres of the assignment before, unless this is the first one. */
 static gb_status assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
   const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
   *moved = 0;
+  if (r->o->bounded)
+    return gb_kmeans_assign_bounded(r, r->out->iterations == 0 ? r->centre : r->next, moved, err);
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
     GB_TRY(GB_KMEANS_PASS(
@@ -75,6 +78,7 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
     const gb_kmeans_part *p = part_of(r, row);
     GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, row - p->first, (int32_t)j,
                                                        p->label, p->sums, p->scratch, err)));
+    if (r->o->bounded) GB_TRY(gb_kmeans_forget_point(p, row - p->first, err));
   }
   return used == 0 ? GB_OK : gather_all(r, err);
 }
@@ -106,6 +110,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   double change = INFINITY;
   out->converged = false;
   out->iterations = 0;
+  if (r->o->bounded) GB_TRY(gb_kmeans_forget_bounds(r, err));
   while (out->iterations < r->o->max_iter && !out->converged) {
     GB_TRY(assign_all(r, &moved, err));
     GB_TRY(gather_all(r, err));

@@ -36,6 +36,19 @@ typedef struct gb_quanta {
   double point, weight;
 } gb_quanta;
 
+/* Bounds of the distances of points, (n) each, in the device's memory: from the centre of its label a point is at most 'upper', from any
+** other centre at least 'lower'. NaN: nothing is known. */
+typedef struct gb_bounds {
+  float *upper, *lower;
+} gb_bounds;
+
+/* How far centres moved since bounds were made, rounded up. */
+typedef struct gb_drift {
+  const float *move;    /* (k), on the host */
+  const int32_t *order; /* (k): their numbers, that of the centre that moved farthest first */
+  double reach;         /* the greatest |c|^2 of the centres where they are now */
+} gb_drift;
+
 /* high / scale + low / (scale 2^30), scale as the pass was given it. */
 typedef struct gb_two_sums {
   int64_t high, low;
@@ -78,6 +91,11 @@ typedef struct gb_cluster_ops {
   ** another. '*moved': how many did. sums NULL: labels alone are wanted. */
   gb_status (*assign)(gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                       int64_t *sums, size_t *moved, void *scratch, gb_error *err);
+  /* As 'assign', label for label and sum for sum, but for points whose bounds, loosened by the drift, leave their label no choice,
+  ** nothing else is computed. Bounds become those of the centres. NULL: the device has it not. */
+  gb_status (*assign_bounded)(gb_device *dev, const gb_points *x, const gb_centres *c, const gb_drift *drift,
+                              gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
+                              void *scratch, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */
   gb_status (*gather)(gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out, gb_error *err);
 

@@ -10,88 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "cluster/kmeans.h"
 #include "cpu/isa/isa.h"
-#include "device/registry.h"
-
-enum { MOST_PIECES = 8, MOST_ITER = 300 };
-
-/* One fit and all that it gave. */
-typedef struct fit {
-  gb_kmeans_options o;
-  gb_dtype dtype;
-  size_t n, d, npieces, threads;
-  const double *x, *weight;
-  bool columns; /* column-major */
-  /* results */
-  gb_status st;
-  gb_error err;
-  gb_kmeans_result r;
-  double centre[1 << 14], history[MOST_ITER];
-  int32_t *label;
-  size_t predicted, measured;
-} fit;
-
-static gb_points points_of (const fit *f, void *at, size_t first, size_t n) {
-  gb_points p = {.at = at, .dtype = f->dtype, .row = (ptrdiff_t)f->d, .column = 1, .n = n, .d = f->d};
-  if (f->columns) p.row = 1, p.column = (ptrdiff_t)f->n;
-  const size_t skip = f->columns ? first : first * f->d;
-  p.at = (char *)at + skip * gb_dtype_size(f->dtype);
-  p.weight = f->weight == NULL ? NULL : f->weight + first;
-  return p;
-}
-
-/* Pieces of uneven sizes: the first has one point, if there are several. */
-static size_t first_of (const fit *f, size_t piece) {
-  if (piece == 0) return 0;
-  if (piece == f->npieces) return f->n;
-  return 1 + (f->n - 1) * (piece - 1) * piece / (f->npieces * f->npieces);
-}
-
-static void run (fit *f) {
-  gb_device *dev;
-  assert_int_equal(gb_device_cpu_new((int)(f->threads == 0 ? 1 : f->threads), (size_t)1 << 30, &dev, &f->err),
-                   GB_OK);
-  if (f->npieces == 0) f->npieces = 1;
-  void *at = malloc(f->n * f->d * gb_dtype_size(f->dtype));
-  for (size_t i = 0; i < f->n; i++)
-    for (size_t t = 0; t < f->d; t++)
-      gb_element_set(at, f->columns ? t * f->n + i : i * f->d + t, f->dtype, f->x[i * f->d + t]);
-  gb_kmeans_piece piece[MOST_PIECES];
-  int32_t *label[MOST_PIECES];
-  f->label = malloc(f->n * sizeof *f->label);
-  for (size_t i = 0; i < f->npieces; i++) {
-    const size_t first = first_of(f, i);
-    piece[i] = (gb_kmeans_piece){.device = dev, .x = points_of(f, at, first, first_of(f, i + 1) - first)};
-    piece[i].weight = piece[i].x.weight;
-    label[i] = f->label + first;
-  }
-  f->r = (gb_kmeans_result){.centre = f->centre, .history = f->history, .label = label};
-  const gb_kmeans_bytes b = gb_kmeans_bytes_of(&f->o, f->npieces, piece);
-  f->predicted = b.device + b.home;
-  f->st = gb_kmeans_fit(&f->o, f->npieces, piece, &f->r, &f->err);
-  f->measured = dev->ledger.peak;
-  assert_int_equal(dev->ledger.used, 0);
-  free(at);
-  gb_device_free(dev);
-}
-
-static fit *new_fit (size_t n, size_t d, const double *x, size_t k) {
-  fit *f = calloc(1, sizeof *f);
-  f->n = n, f->d = d, f->x = x, f->dtype = GB_F64;
-  f->o = (gb_kmeans_options){.k = k, .max_iter = MOST_ITER, .tol = 1e-4, .seed = 7};
-  return f;
-}
-
-static void free_fit (fit *f) {
-  free(f->label);
-  free(f);
-}
-
-static void near (double got, double want, double most) {
-  if (!(fabs(got - want) <= most)) fail_msg("%.17g, not %.17g", got, want);
-}
+#include "support/kmeans_fit.h"
 
 /* -- published cases */
 
@@ -149,15 +69,6 @@ static void fewer_distinct_points_than_clusters_leave_some_empty (void **state) 
 }
 
 /* -- a plain iteration */
-
-static double *blobs (size_t n, size_t d, size_t k, double spread, double offset) {
-  double *x = malloc(n * d * sizeof *x);
-  for (size_t i = 0; i < n; i++)
-    for (size_t t = 0; t < d; t++)
-      x[i * d + t] = (double)(float)(offset + 4 * gb_rand_normal(5, 1, (i % k) * d + t) +
-                                     spread * gb_rand_normal(5, 2, i * d + t));
-  return x;
-}
 
 typedef struct plain {
   int32_t *label;
@@ -239,18 +150,6 @@ static void fits_are_those_of_a_plain_iteration (void **state) {
 }
 
 /* -- bits */
-
-static uint64_t bits_of (const fit *f) {
-  uint64_t h = 1469598103934665603u;
-  const unsigned char *parts[] = {(const unsigned char *)f->label, (const unsigned char *)f->centre,
-                                  (const unsigned char *)&f->r.inertia,
-                                  (const unsigned char *)&f->r.iterations, (const unsigned char *)f->history};
-  const size_t bytes[] = {f->n * sizeof *f->label, f->o.k * f->d * sizeof(double), sizeof(double),
-                          sizeof(size_t), f->r.iterations * sizeof(double)};
-  for (int p = 0; p < 5; p++)
-    for (size_t i = 0; i < bytes[p]; i++) h = (h ^ parts[p][i]) * 1099511628211u;
-  return h;
-}
 
 static uint64_t bits (const double *x, const double *weight, gb_dtype t, gb_kmeans_start start,
                       size_t threads, size_t pieces) {

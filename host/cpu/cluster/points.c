@@ -67,6 +67,24 @@ gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) {
   return rows;
 }
 
+const void *gb_point_at (const gb_point_reader *r, size_t point) {
+  const gb_points *x = r->x;
+  if (lies_plain(x)) return (const char *)x->at + (ptrdiff_t)point * x->row * (ptrdiff_t)r->size;
+  copy_point(x, point, r->rows);
+  return r->rows;
+}
+
+void gb_put_point (const gb_point_reader *r, size_t point, size_t slot) {
+  const size_t bytes = r->x->d * r->size;
+  char *out = (char *)r->rows + slot * bytes;
+  if (lies_plain(r->x)) memcpy(out, gb_point_at(r, point), bytes);
+  else copy_point(r->x, point, out);
+}
+
+void gb_turn_rows (const gb_point_reader *r) {
+  r->isa->cluster_tile(r->x->d, r->rows, (ptrdiff_t)r->x->d, r->shift, r->tile);
+}
+
 double gb_coordinate (const gb_points *x, size_t row, size_t column) {
   const char *at = x->at;
   at += ((ptrdiff_t)row * x->row + (ptrdiff_t)column * x->column) * (ptrdiff_t)gb_dtype_size(x->dtype);

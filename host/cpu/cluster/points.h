@@ -7,6 +7,11 @@
 
 extern const gb_cluster_ops gb_cpu_cluster_ops; /* cluster.c */
 
+/* bounded.c */
+gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centres *c, const gb_drift *drift,
+                             gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
+                             void *scratch, gb_error *err);
+
 /* What a thread needs to read points. */
 typedef struct gb_point_reader {
   const gb_points *x;
@@ -32,6 +37,12 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
 gb_point_rows gb_read_points (const gb_point_reader *r, size_t first);
 /* The same in r->tile too, less the shift. */
 gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first);
+
+/* A point where it lies, or copied to r->rows. */
+const void *gb_point_at (const gb_point_reader *r, size_t point);
+/* A point becomes row 'slot' of r->rows, whose lanes gb_turn_rows then makes the tile. */
+void gb_put_point (const gb_point_reader *r, size_t point, size_t slot);
+void gb_turn_rows (const gb_point_reader *r);
 
 double gb_coordinate (const gb_points *x, size_t row, size_t column);
 

@@ -29,15 +29,16 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"device", "k",   "max_iter", "minibatch", "seed",
-                                        "start",  "tol", "weights",  NULL};
+static const char *const fit_names[] = {"bounded", "device", "k",   "max_iter", "minibatch",
+                                        "seed",    "start",  "tol", "weights",  NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
   gb_kmeans_options o = {.k = check_count(L, "k", 1, (lua_Integer)GB_CLUSTER_MOST),
                          .max_iter = check_count(L, "max_iter", 0, 1 << 24),
                          .tol = lgb_optnumber(L, 2, "tol", 1e-4),
-                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0)};
+                         .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0),
+                         .bounded = lgb_optbool(L, 2, "bounded", false)};
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
@@ -71,7 +72,7 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
   lua_setfield(L, -2, name);
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, weights, device}): bytes of each buffer of a fit, nothing of which is allocated */
+/* core.kmeans_bytes({x, ...}, {k, start, bounded, weights, device}): bytes of each buffer of a fit, nothing of which is allocated */
 static int kmeans_bytes (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, false);
   gb_node *start;
@@ -82,7 +83,7 @@ static int kmeans_bytes (lua_State *L) {
   size_t tile;
   gb_error err;
   lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, &tile, &err)), &err);
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 15);
   set_bytes(L, "n", p->n);
   set_bytes(L, "d", p->d);
   set_bytes(L, "size", gb_dtype_size(p->dtype));
@@ -96,6 +97,7 @@ static int kmeans_bytes (lua_State *L) {
   set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, p->npieces, p->piece) : 0);
   set_bytes(L, "sums", batches ? 0 : b.sums);
   set_bytes(L, "seeds", batches ? 0 : b.seeds);
+  set_bytes(L, "bounds", batches ? 0 : b.bounds);
   set_bytes(L, "scratch", batches ? 0 : b.scratch);
   set_bytes(L, "state", batches ? 0 : b.home);
   set_bytes(L, "tile", tile);
@@ -153,7 +155,7 @@ static void push_facts (lua_State *L, const gb_kmeans_result *r) {
   lua_setfield(L, -2, "converged");
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, weights, device}): labels as they are kept (core.kmeans_labels), centroids,
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, weights, device}): labels as they are kept (core.kmeans_labels), centroids,
 ** shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, true);

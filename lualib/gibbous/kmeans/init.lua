@@ -23,7 +23,7 @@ local function fields(self) return rawget(self, "_fields") end
 -- Options -----------------------------------------------------------------------------------------------------------------
 
 local MOST <const> = 1 << 24
-local LATER <const> = {["k-means||"] = true, elkan = true}
+local LATER <const> = {["k-means||"] = true}
 
 local function whole_from(least)
   return function(v)
@@ -43,9 +43,8 @@ local function start_rule(v)
 end
 
 local function algorithm_rule(v)
-  if LATER[v] then fail("option", "gb.kmeans", "algorithm = '%s' is not in this version", v) end
-  if v == "auto" or v == "lloyd" or v == "minibatch" then return true end
-  return false, "one of auto, lloyd, minibatch"
+  if v == "auto" or v == "elkan" or v == "lloyd" or v == "minibatch" then return true end
+  return false, "one of auto, elkan, lloyd, minibatch"
 end
 
 local function spherical_rule(v)
@@ -107,7 +106,7 @@ end
 local function core_options(f, weights, start, run)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device, minibatch = o.algorithm == "minibatch"}
+    device = o.device, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan"}
 end
 
 local function check_rows(list, k, what)
