@@ -19,6 +19,8 @@ bad=$(
   grep -rnE '#include "' cuda | grep -vE '#include "(cuda|base|device|program|arith)/|"cuda_emulation/device\.h"'
   grep -rnE '#include "cuda/' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
   grep -rn '<<<' cuda | grep -v '^cuda/launch\.h'
+  # Messages between processes: of one library, which nobody includes.
+  grep -rnE '#include *[<"](mpi\.h|mpi/)' host cuda tests --include='*.[ch]*' | grep -v '^host/mpi/'
   # A device is reached through device/device.h alone.
   grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/cluster host/graph host/lower host/plan \
     host/iterate host/solve host/embed host/io host/plot host/lua host/shell

@@ -49,7 +49,7 @@ gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_
                  bad->column + 1);
 }
 
-static gb_status survey (gb_kmeans_run *r, gb_error *err) {
+static gb_status survey_own (gb_kmeans_run *r, gb_error *err) {
   for (size_t t = 0; t < r->d; t++) r->least[t] = INFINITY, r->most[t] = -INFINITY;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
@@ -57,15 +57,19 @@ static gb_status survey (gb_kmeans_run *r, gb_error *err) {
     GB_TRY(GB_KMEANS_PASS(
         p, gb_kmeans_ops(p)->range(p->device, &x, r->least, r->most, &r->heaviest, &bad, p->scratch, err)));
     if (bad.row != SIZE_MAX) return gb_kmeans_refuse(&bad, p->first, r->d, err);
+    r->weighted |= p->x->weight != NULL;
   }
+  return GB_OK;
+}
+
+static gb_status survey (gb_kmeans_run *r, gb_error *err) {
+  GB_TRY(gb_kmeans_reach(r->o->comm, r->d, r->least, &r->heaviest, &r->weighted, survey_own(r, err), err));
   return r->heaviest > 0 ? GB_OK : gb_fail(err, GB_EOPTION, "k-means: all weights are 0");
 }
 
 static void set_quanta (gb_kmeans_run *r) {
-  bool weighted = false;
-  for (size_t i = 0; i < r->nparts; i++) weighted |= r->part[i].x->weight != NULL;
   r->q.point = gb_kmeans_scale((double)r->n, r->heaviest * reach_of(r));
-  r->q.weight = weighted ? gb_kmeans_scale((double)r->n, r->heaviest) : 1;
+  r->q.weight = r->weighted ? gb_kmeans_scale((double)r->n, r->heaviest) : 1;
 }
 
 static gb_status clear (gb_kmeans_run *r, gb_error *err) {
@@ -83,27 +87,25 @@ gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t
   const gb_centres c = gb_kmeans_centres(r, centre, k);
   const double scale = gb_kmeans_scale((double)r->n, 4 * r->heaviest * gb_kmeans_diameter(r));
   gb_two_sums sum = {0};
-  for (size_t i = 0; i < r->nparts; i++) {
+  gb_status st = GB_OK;
+  for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(
-        p, gb_kmeans_ops(p)->spread(p->device, &x, &c, p->label, scale, &sum, p->scratch, err)));
+    st = GB_KMEANS_PASS(p,
+                        gb_kmeans_ops(p)->spread(p->device, &x, &c, p->label, scale, &sum, p->scratch, err));
   }
+  GB_TRY(gb_kmeans_total_spread(r->o->comm, &sum, st, err));
   *out = (double)(((long double)sum.high + (long double)sum.low * 0x1p-30L) / (long double)scale);
   return GB_OK;
 }
 
-/* The mean of all points as one cluster around 'shift', which then becomes the mean; and their variance. */
-static gb_status centre_points (gb_kmeans_run *r, gb_error *err) {
+/* The sum of this rank's points as one cluster at the first centre. */
+static gb_status sum_points (gb_kmeans_run *r, gb_error *err) {
   const size_t k = r->k;
   const gb_centres one = gb_kmeans_centres(r, r->centre, 1);
   size_t moved = 0;
-  for (size_t t = 0; t < r->d; t++)
-    r->shift[t] = gb_kmeans_round(r, r->least[t] / 2 + r->most[t] / 2), r->centre[t] = 0;
-  set_quanta(r);
-  GB_TRY(clear(r, err));
+  gb_status st = clear(r, err);
   r->k = 1;
   memset(r->sum, 0, (r->d + 1) * sizeof *r->sum);
-  gb_status st = GB_OK;
   for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
     st = GB_KMEANS_PASS(
@@ -115,14 +117,23 @@ static gb_status centre_points (gb_kmeans_run *r, gb_error *err) {
                              err);
   }
   r->k = k;
-  GB_TRY(st);
+  return st;
+}
+
+/* The mean of all points as one cluster around 'shift', which then becomes the mean; and their variance. */
+static gb_status centre_points (gb_kmeans_run *r, gb_error *err) {
+  size_t moved = 0;
+  for (size_t t = 0; t < r->d; t++)
+    r->shift[t] = gb_kmeans_round(r, r->least[t] / 2 + r->most[t] / 2), r->centre[t] = 0;
+  set_quanta(r);
+  GB_TRY(gb_kmeans_total(r, 1, &moved, sum_points(r, err), err));
   const double weight = (double)r->sum[r->d] / r->q.weight;
   for (size_t t = 0; t < r->d; t++)
     r->shift[t] = gb_kmeans_round(r, r->shift[t] + (double)r->sum[t] / r->q.point / weight);
   GB_TRY(gb_kmeans_spread(r, r->centre, 1, &r->apart, err));
   r->variance = r->apart / weight / (double)r->d;
   set_quanta(r);
-  return clear(r, err);
+  return gb_comm_agree(r->o->comm, clear(r, err), err);
 }
 
 /* -- a fit */
@@ -140,6 +151,25 @@ static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");
+  return GB_OK;
+}
+
+/* The first message is an agreement: a rank whose caller failed before it came here can take part in that one. */
+static gb_status meet (gb_kmeans_run *r, const gb_kmeans_piece *piece, gb_error *err) {
+  const gb_kmeans_options *o = r->o;
+  const gb_kmeans_problem mine = {.d = r->d,
+                                  .compute = r->compute,
+                                  .k = o->k,
+                                  .start = o->start,
+                                  .max_iter = o->max_iter,
+                                  .seed = o->seed,
+                                  .runs = o->runs,
+                                  .tol = o->tol};
+  int64_t before, total;
+  GB_TRY(gb_comm_agree(o->comm, check(r, piece, err), err));
+  GB_TRY(
+      gb_comm_place(o->comm, (int64_t)r->mine, &before, &total, gb_kmeans_compare(o->comm, &mine, err), err));
+  r->first = (size_t)before, r->n = (size_t)total;
   if (r->n < r->k) return gb_fail(err, GB_ESHAPE, "k-means: %zu points cannot be %zu clusters", r->n, r->k);
   return GB_OK;
 }
@@ -159,9 +189,9 @@ gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_km
                      .nparts = npieces,
                      .compute = gb_points_compute(piece->x.dtype)};
   gb_kmeans_store s = {0};
-  for (size_t i = 0; i < npieces; i++) r.n += piece[i].x.n;
-  GB_TRY(check(&r, piece, err));
-  gb_status st = gb_kmeans_furnish(&r, &s, piece, err);
+  for (size_t i = 0; i < npieces; i++) r.mine += piece[i].x.n;
+  GB_TRY(meet(&r, piece, err));
+  gb_status st = gb_comm_agree(o->comm, gb_kmeans_furnish(&r, &s, piece, err), err);
   if (st == GB_OK) st = survey(&r, err);
   if (st == GB_OK) st = centre_points(&r, err);
   if (st == GB_OK) st = gb_kmeans_seed(&r, err);

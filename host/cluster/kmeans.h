@@ -7,6 +7,7 @@
 #ifndef GB_CLUSTER_KMEANS_H
 #define GB_CLUSTER_KMEANS_H
 
+#include "cluster/comm.h"
 #include "program/cluster.h"
 
 typedef enum gb_kmeans_start { GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_GIVEN } gb_kmeans_start;
@@ -21,6 +22,9 @@ typedef struct gb_kmeans_options {
   uint64_t seed;
   bool
       bounded; /* Elkan's iterations: distances that bounds tell are not computed; results have the same bits */
+  size_t runs; /* that the caller makes of these points: compared among ranks, no more */
+  gb_comm *
+      comm; /* NULL: one rank. Else the points are those of all ranks; options and d must be alike, and 'given' is rank 0's */
 } gb_kmeans_options;
 
 /* Points that do not exist all the time: 'open' brings those of piece 'number' to '*at', where they lie until 'close'. */
@@ -31,7 +35,7 @@ typedef struct gb_kmeans_source {
 } gb_kmeans_source;
 
 /* Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
-** through the pieces. */
+** through the pieces. A rank without points has one piece of none. */
 typedef struct gb_kmeans_piece {
   gb_device *device;
   gb_points x;
@@ -67,7 +71,8 @@ typedef struct gb_kmeans_bytes {
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 
 /* Errors: ENAN with point and column of the first bad coordinate or weight; ESHAPE (fewer points than clusters); EOPTION (k, weights that
-** are all 0, a start that is not finite, a device without passes over points); ENOMEM, EINTR, those of the devices. */
+** are all 0, a start that is not finite, a device without passes over points); ENOMEM, EINTR, those of the devices. An error of one
+** rank is that of all. Over ranks an iteration has one message, the sums. */
 gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece,
                          gb_kmeans_result *out, gb_error *err);
 
@@ -86,6 +91,7 @@ typedef struct gb_kmeans_use {
   double *inertia; /* of the points and their nearest centres */
   double *
       sum; /* (k, d + 1): sums of the points of each centre less the shift; their weight in the last column */
+  gb_comm *comm; /* NULL: one rank. Else inertia and sums are of the points of all ranks */
 } gb_kmeans_use;
 
 /* Bytes that it takes beside points and the arrays above, at the home of the device of piece 0 and on it. */
@@ -99,7 +105,7 @@ gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_km
 /* -- minibatch.c */
 
 /* A fit by mini-batches: each centre becomes the mean of all points that were nearest to it when their batch came. Batches are
-** GB_KMEANS_BATCH points in order, whatever pieces they lie in; an iteration is a pass over all. It has converged when the inertia of a
+** GB_KMEANS_BATCH points in order, whatever pieces they lie in; an iteration is a pass over all. Of one rank only (EOPTION). It has converged when the inertia of a
 ** pass, summed as its batches met it, is lower by no more than 'tol' of the pass before. All pieces lie on one device in the
 ** host's memory, and out->label is one array, that of piece 0. Source: Sculley (2010), Web-scale k-means clustering. */
 #define GB_KMEANS_BATCH ((size_t)4096)

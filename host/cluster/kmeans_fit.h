@@ -10,7 +10,7 @@ typedef struct gb_kmeans_part {
   const gb_kmeans_piece *piece;
   const gb_points *x;   /* of the piece: its extents; 'at' is of no use where it has a source */
   const double *weight; /* on the host; NULL: 1 each */
-  size_t first;         /* number of its first point */
+  size_t first;         /* number of its first point, of those of all ranks */
   int32_t *label;
   int64_t *sums; /* (workers, k, d + 1) */
   void *scratch;
@@ -22,30 +22,35 @@ typedef struct gb_kmeans_part {
 typedef struct gb_kmeans_run {
   const gb_kmeans_options *o;
   gb_kmeans_result *out;
-  size_t k, d, n;
+  size_t k, d;
+  size_t n;           /* points of all ranks */
+  size_t first, mine; /* those of this rank */
   gb_dtype compute;
   size_t nparts;
   gb_kmeans_part *part;
   double *shift;         /* (d) */
   double *centre, *next; /* (k, d), less the shift, numbers of T */
-  int64_t *sum;          /* (k, d + 1), of all workers */
-  gb_far_point *far;     /* (k) */
+  int64_t *sum;          /* (k, d + 1), of all workers; and room for two numbers */
+  gb_far_point *far;     /* (k); and room for one before them */
+  gb_far_point *all;     /* the same again, where there are several ranks */
   double *candidate;     /* of seeds */
-  double *least, *most;  /* (d) */
+  double *least, *most;  /* (d), one after the other; and room for two numbers */
   double heaviest;       /* weight */
   float *move;           /* (k): how far each centre moved */
   int32_t *order;        /* (k): of centres, by that */
+  bool weighted;         /* some points have weights */
   gb_quanta q;
   double apart;    /* sum of w |x - shift|^2, which 'sum' of one centre at the shift has */
   double variance; /* mean over the columns */
 } gb_kmeans_run;
 
-/* The status of 'call', a pass over the points of a piece, which it finds in 'x'. */
+/* The status of 'call', a pass over the points of a piece, which it finds in 'x'; of no points there is none. */
 #define GB_KMEANS_OPENED(piece, call)                                                                        \
   ({                                                                                                         \
     gb_points x;                                                                                             \
-    gb_status pass_st_ = gb_kmeans_open(piece, &x, err);                                                     \
-    if (pass_st_ == GB_OK) {                                                                                 \
+    const bool none_ = (piece)->x.n == 0;                                                                    \
+    gb_status pass_st_ = none_ ? GB_OK : gb_kmeans_open(piece, &x, err);                                     \
+    if (pass_st_ == GB_OK && !none_) {                                                                       \
       pass_st_ = gb_device_checked((piece)->device, (call), err);                                            \
       gb_kmeans_close(piece);                                                                                \
     }                                                                                                        \
@@ -99,6 +104,31 @@ gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
 /* Bytes of seeding: of a piece on its device, and on the host. */
 size_t gb_kmeans_near_bytes (const gb_points *x);
 size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
+
+/* -- ranks.c: what several ranks do together. 'st' is what happened at this rank so far; what is returned is alike at all. */
+
+/* What must be alike at all ranks. */
+typedef struct gb_kmeans_problem {
+  uint64_t d, compute, k, start, max_iter, seed, runs;
+  double tol;
+} gb_kmeans_problem;
+/* OK, or how the problem of this rank differs from that of rank 0. */
+gb_status gb_kmeans_compare (gb_comm *c, const gb_kmeans_problem *mine, gb_error *err);
+
+/* The bounds of all points, their greatest weight, and whether any have weights. reach (2 d + 2): least, most, and room. */
+gb_status gb_kmeans_reach (gb_comm *c, size_t d, double *reach, double *heaviest, bool *weighted,
+                           gb_status st, gb_error *err);
+/* The part of a point; NULL: another rank has it. */
+const gb_kmeans_part *gb_kmeans_part_of (const gb_kmeans_run *r, size_t row);
+/* The first k sums, and '*moved'. */
+gb_status gb_kmeans_total (gb_kmeans_run *r, size_t k, size_t *moved, gb_status st, gb_error *err);
+gb_status gb_kmeans_total_spread (gb_comm *c, gb_two_sums *sum, gb_status st, gb_error *err);
+/* rows (n, d), n <= k, each of which one rank has and the others have as zeros. r->sum is scratch. */
+gb_status gb_kmeans_exchange (gb_kmeans_run *r, size_t n, double *rows, gb_status st, gb_error *err);
+/* r->far becomes the list that 'keep' makes of the lists of all ranks, of '*have' points. */
+typedef void gb_kmeans_keep (gb_far_point p, size_t most, gb_far_point *list, size_t *have);
+gb_status gb_kmeans_merge (gb_kmeans_run *r, size_t most, gb_kmeans_keep *keep, size_t *have, gb_status st,
+                           gb_error *err);
 
 /* lloyd.c: iterations from r->centre. */
 gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);

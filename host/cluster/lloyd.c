@@ -31,6 +31,13 @@ static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
   return GB_OK;
 }
 
+/* Labels by the centres and their sums, of the points of all ranks: one message. */
+static gb_status assign_and_gather (gb_kmeans_run *r, size_t *moved, gb_error *err) {
+  gb_status st = assign_all(r, moved, err);
+  if (st == GB_OK) st = gather_all(r, err);
+  return gb_kmeans_total(r, r->k, moved, st, err);
+}
+
 static int64_t *sum_of (const gb_kmeans_run *r, size_t j) { return r->sum + j * (r->d + 1); }
 
 /* By the parallel axis theorem, from sums alone: rounding aside the inertia of the labels at 'centre'. */
@@ -56,31 +63,42 @@ static size_t count_empty (const gb_kmeans_run *r) {
   return empty;
 }
 
-static gb_kmeans_part *part_of (const gb_kmeans_run *r, size_t row) {
-  size_t i = 0;
-  while (i + 1 < r->nparts && row >= r->part[i + 1].first) i++;
-  return &r->part[i];
-}
-
-/* Each takes one of the points that are farthest from their centres, as long as these are apart from them at all. */
-static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
+/* The farthest points of this rank. */
+static gb_status find_farthest (gb_kmeans_run *r, size_t most, size_t *have, gb_error *err) {
   const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
-  gb_far_point *far = r->far;
-  size_t have = 0, used = 0;
+  *have = 0;
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->farthest(p->device, &x, &c, p->label, p->first, empty, far,
-                                                        &have, p->scratch, err)));
+    GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->farthest(p->device, &x, &c, p->label, p->first, most, r->far,
+                                                        have, p->scratch, err)));
   }
-  for (size_t j = 0; j < r->k && used < have && far[used].apart > 0; j++) {
+  return GB_OK;
+}
+
+/* Clusters without points get those of the list, as far as this rank has them; '*used': how many of the list. */
+static gb_status relabel_farthest (gb_kmeans_run *r, size_t have, size_t *used, gb_error *err) {
+  const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
+  *used = 0;
+  for (size_t j = 0; j < r->k && *used < have && r->far[*used].apart > 0; j++) {
     if (sum_of(r, j)[r->d] != 0) continue;
-    const size_t row = far[used++].row;
-    const gb_kmeans_part *p = part_of(r, row);
+    const size_t row = r->far[(*used)++].row;
+    const gb_kmeans_part *p = gb_kmeans_part_of(r, row);
+    if (p == NULL) continue;
     GB_TRY(GB_KMEANS_PASS(p, gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, row - p->first, (int32_t)j,
                                                        p->label, p->sums, p->scratch, err)));
     if (r->o->bounded) GB_TRY(gb_kmeans_forget_point(p, row - p->first, err));
   }
-  return used == 0 ? GB_OK : gather_all(r, err);
+  return GB_OK;
+}
+
+/* Each takes one of the points that are farthest from their centres, as long as these are apart from them at all. */
+static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
+  size_t have, used, moved = 0;
+  GB_TRY(gb_kmeans_merge(r, empty, gb_keep_far, &have, find_farthest(r, empty, &have, err), err));
+  if (have == 0 || !(r->far->apart > 0)) return GB_OK;
+  gb_status st = relabel_farthest(r, have, &used, err);
+  if (st == GB_OK) st = gather_all(r, err);
+  return gb_kmeans_total(r, r->k, &moved, st, err);
 }
 
 /* -- centres */
@@ -112,8 +130,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   out->iterations = 0;
   if (r->o->bounded) GB_TRY(gb_kmeans_forget_bounds(r, err));
   while (out->iterations < r->o->max_iter && !out->converged) {
-    GB_TRY(assign_all(r, &moved, err));
-    GB_TRY(gather_all(r, err));
+    GB_TRY(assign_and_gather(r, &moved, err));
     out->history[out->iterations++] = inertia_from_sums(r, r->centre);
     const size_t empty = count_empty(r);
     if (empty > 0) GB_TRY(fill_empty(r, empty, err));
@@ -121,8 +138,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
     out->converged = moved == 0 || change <= r->o->tol * r->variance;
   }
   out->change = change;
-  if (change > 0) GB_TRY(assign_all(r, &moved, err)); /* labels of the last centres */
-  GB_TRY(gather_all(r, err));
+  if (change > 0) GB_TRY(assign_and_gather(r, &moved, err)); /* labels of the last centres */
   out->empty = count_empty(r);
   return gb_kmeans_spread(r, r->centre, r->k, &out->inertia, err);
 }

@@ -16,7 +16,7 @@ static size_t scratch_bytes (const gb_kmeans_options *o, const gb_kmeans_piece *
 
 /* Parts of the host's block, in order. */
 typedef struct layout {
-  size_t parts, shift, centre, next, sum, far, least, most, move, order, candidate, block, bytes;
+  size_t parts, shift, centre, next, sum, far, all, least, move, order, candidate, block, bytes;
 } layout;
 
 static size_t take (size_t *at, size_t bytes) {
@@ -34,10 +34,10 @@ static layout lay_out (const gb_kmeans_options *o, size_t npieces, const gb_kmea
   l.shift = take(&l.bytes, d * number);
   l.centre = take(&l.bytes, o->k * d * number);
   l.next = take(&l.bytes, o->k * d * number);
-  l.sum = take(&l.bytes, o->k * (d + 1) * sizeof(int64_t));
-  l.far = take(&l.bytes, o->k * sizeof(gb_far_point));
-  l.least = take(&l.bytes, d * number);
-  l.most = take(&l.bytes, d * number);
+  l.sum = take(&l.bytes, (o->k * (d + 1) + 2) * sizeof(int64_t));
+  l.far = take(&l.bytes, (o->k + 1) * sizeof(gb_far_point));
+  l.all = take(&l.bytes, o->comm == NULL ? 0 : (o->k + 1) * sizeof(gb_far_point));
+  l.least = take(&l.bytes, 2 * (d + 1) * number);
   l.move = take(&l.bytes, o->bounded ? o->k * sizeof(float) : 0);
   l.order = take(&l.bytes, o->bounded ? o->k * sizeof(int32_t) : 0);
   l.candidate = take(&l.bytes, gb_kmeans_seed_bytes(o, d));
@@ -110,14 +110,15 @@ gb_status gb_kmeans_furnish (gb_kmeans_run *r, gb_kmeans_store *s, const gb_kmea
   r->centre = (double *)(void *)(at + l.centre);
   r->next = (double *)(void *)(at + l.next);
   r->sum = (int64_t *)(void *)(at + l.sum);
-  r->far = (gb_far_point *)(void *)(at + l.far);
+  r->far = (gb_far_point *)(void *)(at + l.far) + 1;
+  r->all = (gb_far_point *)(void *)(at + l.all) + 1;
   r->least = (double *)(void *)(at + l.least);
-  r->most = (double *)(void *)(at + l.most);
+  r->most = r->least + r->d;
   r->move = (float *)(void *)(at + l.move);
   r->order = (int32_t *)(void *)(at + l.order);
   r->candidate = (double *)(void *)(at + l.candidate);
   int64_t *block = (int64_t *)(void *)(at + l.block);
-  size_t first = 0;
+  size_t first = r->first;
   for (size_t i = 0; i < r->nparts; i++) {
     r->part[i] = (gb_kmeans_part){.device = piece[i].device,
                                   .piece = &piece[i],

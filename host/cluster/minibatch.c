@@ -103,6 +103,11 @@ gb_status gb_kmeans_minibatch (const gb_kmeans_options *o, size_t npieces, const
   gb_kmeans_options start = *o;
   gb_block room = {0};
   start.max_iter = 0;
+  if (o->comm != NULL)
+    return gb_comm_agree(
+        o->comm,
+        gb_fail(err, GB_EOPTION, "k-means: mini-batches are of one rank: Lloyd's iterations go over several"),
+        err);
   GB_TRY(gb_ledger_alloc(ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &room, err));
   char *at = room.data;
   work w = {.o = o, .npieces = npieces, .d = piece->x.d, .piece = piece, .out = out};

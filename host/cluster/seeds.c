@@ -22,18 +22,21 @@ size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d) {
   return o->start == GB_KMEANS_PLUS_PLUS ? tried(o->k) * d * sizeof(double) : 0;
 }
 
+/* Zeros where another rank has the point: gb_kmeans_exchange follows. */
 static gb_status read_point (const gb_kmeans_run *r, size_t row, double *out, gb_error *err) {
-  size_t i = 0;
-  while (i + 1 < r->nparts && row >= r->part[i + 1].first) i++;
-  const gb_kmeans_part *p = &r->part[i];
+  const gb_kmeans_part *p = gb_kmeans_part_of(r, row);
+  memset(out, 0, r->d * sizeof *out);
+  if (p == NULL) return GB_OK;
   return GB_KMEANS_PASS(p, gb_kmeans_ops(p)->read(p->device, &x, r->shift, row - p->first, out, err));
 }
 
 /* -- given */
 
 static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
+  memcpy(r->centre, r->o->given, r->k * r->d * sizeof *r->centre);
+  GB_TRY(gb_comm_broadcast(r->o->comm, 0, r->centre, r->k * r->d * sizeof *r->centre, err));
   for (size_t i = 0; i < r->k * r->d; i++) {
-    const double v = r->o->given[i];
+    const double v = r->centre[i];
     if (!isfinite(v))
       return gb_fail(err, GB_EOPTION,
                      "k-means: the start has a value that is not finite in row %zu, column %zu", i / r->d + 1,
@@ -60,36 +63,45 @@ static void sift (gb_far_point *heap, size_t n, size_t i) {
   }
 }
 
+/* A heap of the 'most' first lots, once it has so many. */
+static void keep_lot (gb_far_point p, size_t most, gb_far_point *heap, size_t *have) {
+  if (*have < most) {
+    heap[(*have)++] = p;
+    if (*have == most)
+      for (size_t h = most / 2; h-- > 0;) sift(heap, most, h);
+  } else if (comes_later(heap[0], p)) {
+    heap[0] = p;
+    sift(heap, most, 0);
+  }
+}
+
 static void draw_lots (const gb_kmeans_run *r, gb_far_point *heap, size_t *have) {
   for (size_t i = 0; i < r->nparts; i++)
     for (size_t n = 0; n < r->part[i].x->n; n++) {
       const double w = r->part[i].weight == NULL ? 1 : r->part[i].weight[n];
       const size_t row = r->part[i].first + n;
       const gb_far_point p = {row, -log(gb_rand_uniform(r->o->seed, LOTS, row)) / w};
-      if (!(w > 0)) continue;
-      if (*have < r->k) {
-        heap[(*have)++] = p;
-        if (*have == r->k)
-          for (size_t h = r->k / 2; h-- > 0;) sift(heap, r->k, h);
-      } else if (comes_later(heap[0], p)) {
-        heap[0] = p;
-        sift(heap, r->k, 0);
-      }
+      if (w > 0) keep_lot(p, r->k, heap, have);
     }
 }
 
 static gb_status draw_points (gb_kmeans_run *r, gb_error *err) {
   size_t have = 0;
   draw_lots(r, r->far, &have);
+  GB_TRY(gb_kmeans_merge(r, r->k, keep_lot, &have, GB_OK, err));
+  if (have < r->k)
+    for (size_t h = have / 2; h-- > 0;) sift(r->far, have, h);
   for (size_t end = have; end > 1; end--) { /* the first lot first */
     const gb_far_point p = r->far[0];
     r->far[0] = r->far[end - 1];
     r->far[end - 1] = p;
     sift(r->far, end - 1, 0);
   }
-  for (size_t j = 0; j < r->k; j++) /* points without weight are no seeds, unless there are no others */
-    GB_TRY(read_point(r, j < have ? r->far[j].row : r->far[j % have].row, r->centre + j * r->d, err));
-  return GB_OK;
+  gb_status st = GB_OK;
+  for (size_t j = 0; st == GB_OK && j < r->k;
+       j++) /* points without weight are no seeds, unless there are no others */
+    st = read_point(r, r->far[j % have].row, r->centre + j * r->d, err);
+  return gb_kmeans_exchange(r, r->k, r->centre, st, err);
 }
 
 /* -- k-means++ */
@@ -97,7 +109,7 @@ static gb_status draw_points (gb_kmeans_run *r, gb_error *err) {
 typedef struct seeding {
   gb_kmeans_run *r;
   double scale;
-  int64_t total;
+  int64_t before, own, total; /* potentials of the ranks before this one, of this one, of all */
   uint64_t drawn;
   double *candidate; /* (tried, d) */
 } seeding;
@@ -105,22 +117,26 @@ typedef struct seeding {
 static gb_status come_closer (seeding *s, const double *centre, bool first, gb_error *err) {
   gb_kmeans_run *r = s->r;
   const gb_centres c = gb_kmeans_centres(r, centre, centre == NULL ? 0 : 1);
-  s->total = 0;
-  for (size_t i = 0; i < r->nparts; i++) {
+  gb_status st = GB_OK;
+  s->own = 0;
+  for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(
-        p, gb_kmeans_ops(p)->closer(p->device, &x, &c, s->scale, first, p->near, p->block, p->scratch, err)));
-    for (size_t b = 0; b < blocks_of(p->x); b++) s->total += p->block[b];
+    st = GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->closer(p->device, &x, &c, s->scale, first, p->near, p->block, p->scratch, err));
+    for (size_t b = 0; st == GB_OK && b < blocks_of(p->x); b++) s->own += p->block[b];
   }
-  return GB_OK;
+  return gb_comm_place(r->o->comm, s->own, &s->before, &s->total, st, err);
 }
 
-/* A point, drawn in proportion to its potential; where all are 0, one of all points. */
+/* A point, drawn in proportion to its potential; where all are 0, one of all points. Zeros where another rank has it. */
 static gb_status draw (seeding *s, double *out, gb_error *err) {
   const gb_kmeans_run *r = s->r;
   const double u = gb_rand_uniform(r->o->seed, DRAWS, s->drawn++);
   if (s->total <= 0) return read_point(r, (size_t)(u * (double)r->n), out, err);
   int64_t target = (int64_t)(u * (double)s->total);
+  target = (target < s->total ? target : s->total - 1) - s->before;
+  memset(out, 0, r->d * sizeof *out);
+  if (target < 0 || target >= s->own) return GB_OK;
   const gb_kmeans_part *last = NULL;
   size_t last_block = 0, row = 0;
   for (size_t i = 0; i < r->nparts; i++)
@@ -142,16 +158,25 @@ found:
 static gb_status choose (seeding *s, size_t n, size_t *best, gb_error *err) {
   gb_kmeans_run *r = s->r;
   const gb_centres c = gb_kmeans_centres(r, s->candidate, n);
-  int64_t total[GB_CLUSTER_SEEDS] = {0};
-  for (size_t i = 0; i < r->nparts; i++) {
+  int64_t total[GB_CLUSTER_SEEDS + 1] = {0};
+  gb_status st = GB_OK;
+  for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
-    GB_TRY(GB_KMEANS_PASS(
-        p, gb_kmeans_ops(p)->potentials(p->device, &x, &c, s->scale, p->near, total, p->scratch, err)));
+    st = GB_KMEANS_PASS(
+        p, gb_kmeans_ops(p)->potentials(p->device, &x, &c, s->scale, p->near, total, p->scratch, err));
   }
+  GB_TRY(gb_comm_sum(r->o->comm, total, n, st, err));
   *best = 0;
   for (size_t j = 1; j < n; j++)
     if (total[j] < total[*best]) *best = j;
   return GB_OK;
+}
+
+/* n points at every rank. */
+static gb_status draw_all (seeding *s, size_t n, double *out, gb_error *err) {
+  gb_status st = GB_OK;
+  for (size_t c = 0; st == GB_OK && c < n; c++) st = draw(s, out + c * s->r->d, err);
+  return gb_kmeans_exchange(s->r, n, out, st, err);
 }
 
 static gb_status plus_plus (gb_kmeans_run *r, gb_error *err) {
@@ -159,12 +184,12 @@ static gb_status plus_plus (gb_kmeans_run *r, gb_error *err) {
   seeding s = {.r = r, .candidate = r->candidate};
   s.scale = gb_kmeans_scale((double)r->n, r->heaviest);
   GB_TRY(come_closer(&s, NULL, true, err));
-  GB_TRY(draw(&s, r->centre, err));
+  GB_TRY(draw_all(&s, 1, r->centre, err));
   s.scale = gb_kmeans_scale((double)r->n, r->heaviest * gb_kmeans_diameter(r));
   GB_TRY(come_closer(&s, r->centre, true, err));
   for (size_t j = 1; j < r->k; j++) {
     size_t best;
-    for (size_t c = 0; c < n; c++) GB_TRY(draw(&s, s.candidate + c * d, err));
+    GB_TRY(draw_all(&s, n, s.candidate, err));
     GB_TRY(choose(&s, n, &best, err));
     memcpy(r->centre + j * d, s.candidate + best * d, d * sizeof(double));
     if (j + 1 < r->k) GB_TRY(come_closer(&s, r->centre + j * d, false, err));

@@ -13,13 +13,13 @@ enum { AT_ONCE = 64 * GB_CLUSTER_BLOCK };
 typedef struct walk {
   const gb_kmeans_model *m;
   const gb_kmeans_use *use;
-  size_t d, n;
+  size_t d, first, n; /* points of the ranks before this one, and of all */
   gb_device *device;
   gb_dtype compute;
-  double *least, *most, *centre; /* (d), (d), (k, d): numbers of T less the shift */
+  double *least, *most, *centre; /* (d), (d) and room for two, (k, d): numbers of T less the shift */
   double heaviest, square;       /* weight; of the longest distance from a point to a centre */
   int32_t *label;                /* (AT_ONCE) */
-  int64_t *sums, *sum;           /* (workers, k, d + 1), (k, d + 1); NULL: not wanted */
+  int64_t *sums, *sum;           /* (workers, k, d + 1), (k, d + 1) and room for one; NULL: not wanted */
   void *scratch;
   gb_quanta q;
   double scale;
@@ -27,7 +27,7 @@ typedef struct walk {
 } walk;
 
 typedef struct layout {
-  size_t least, most, centre, label, sums, sum, scratch, bytes;
+  size_t least, centre, label, sums, sum, scratch, bytes;
 } layout;
 
 static size_t take (size_t *at, size_t bytes) {
@@ -42,12 +42,11 @@ static layout lay_out (const gb_kmeans_model *m, bool sums, size_t npieces, cons
   layout l = {0};
   size_t most = 0;
   for (size_t i = 0; i < npieces; i++) most = piece[i].x.n > most ? piece[i].x.n : most;
-  l.least = take(&l.bytes, d * number);
-  l.most = take(&l.bytes, d * number);
+  l.least = take(&l.bytes, 2 * (d + 1) * number);
   l.centre = take(&l.bytes, m->k * d * number);
   l.label = take(&l.bytes, (most < AT_ONCE ? most : AT_ONCE) * sizeof(int32_t));
   l.sums = take(&l.bytes, sums ? ops->workers(piece->device) * sum : 0);
-  l.sum = take(&l.bytes, sums ? sum : 0);
+  l.sum = take(&l.bytes, sums ? sum + sizeof(int64_t) : 0);
   l.scratch = take(&l.bytes, ops->scratch(piece->device, gb_points_compute(piece->x.dtype), m->k, d));
   return l;
 }
@@ -59,11 +58,10 @@ size_t gb_kmeans_use_bytes (const gb_kmeans_model *m, bool sums, size_t npieces,
 
 static double rounded (const walk *w, double v) { return w->compute == GB_F64 ? v : (double)(float)v; }
 
-/* What the points and the centres are between, and what the quanta may be. */
-static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+/* What this rank's points are between. */
+static gb_status survey_own (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
   const gb_cluster_ops *ops = w->device->ops->cluster;
-  size_t first = 0;
-  double reach = 0;
+  size_t first = w->first;
   for (size_t t = 0; t < w->d; t++) w->least[t] = INFINITY, w->most[t] = -INFINITY;
   for (size_t i = 0; i < npieces; first += piece[i++].x.n) {
     gb_bad_point bad = {SIZE_MAX, 0};
@@ -71,6 +69,15 @@ static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, 
         &piece[i], ops->range(w->device, &x, w->least, w->most, &w->heaviest, &bad, w->scratch, err)));
     if (bad.row != SIZE_MAX) return gb_kmeans_refuse(&bad, first, w->d, err);
   }
+  return GB_OK;
+}
+
+/* What the points and the centres are between, and what the quanta may be. */
+static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  double reach = 0;
+  bool weighted = false;
+  GB_TRY(gb_kmeans_reach(w->use->comm, w->d, w->least, &w->heaviest, &weighted,
+                         survey_own(w, npieces, piece, err), err));
   for (size_t t = 0; t < w->d; t++) {
     double least = w->least[t] - w->m->shift[t], most = w->most[t] - w->m->shift[t];
     reach = fmax(reach, fmax(most, -least));
@@ -118,15 +125,17 @@ static gb_status assign_all (walk *w, size_t npieces, const gb_kmeans_piece *pie
   return GB_OK;
 }
 
-static gb_status publish (walk *w, gb_error *err) {
+static gb_status publish (walk *w, gb_status st, gb_error *err) {
   const size_t width = w->d + 1;
+  GB_TRY(gb_kmeans_total_spread(w->use->comm, &w->spread, st, err));
   if (w->use->inertia != NULL) {
     const long double sum = (long double)w->spread.high + (long double)w->spread.low * 0x1p-30L;
     *w->use->inertia = (double)(sum / (long double)w->scale);
   }
   if (w->sum == NULL) return GB_OK;
   memset(w->sum, 0, w->m->k * width * sizeof *w->sum);
-  GB_TRY(w->device->ops->cluster->gather(w->device, w->m->k, w->d, w->sums, w->sum, err));
+  st = w->device->ops->cluster->gather(w->device, w->m->k, w->d, w->sums, w->sum, err);
+  GB_TRY(gb_comm_sum(w->use->comm, w->sum, w->m->k * width, st, err));
   for (size_t i = 0; i < w->m->k * width; i++)
     w->use->sum[i] = (double)w->sum[i] / (i % width == w->d ? w->q.weight : w->q.point);
   return GB_OK;
@@ -135,7 +144,7 @@ static gb_status publish (walk *w, gb_error *err) {
 static void furnish (walk *w, const layout *l, char *at) {
   const bool sums = w->use->sum != NULL;
   w->least = (double *)(void *)(at + l->least);
-  w->most = (double *)(void *)(at + l->most);
+  w->most = w->least + w->d;
   w->centre = (double *)(void *)(at + l->centre);
   w->label = (int32_t *)(void *)(at + l->label);
   w->sums = sums ? (int64_t *)(void *)(at + l->sums) : NULL;
@@ -144,6 +153,17 @@ static void furnish (walk *w, const layout *l, char *at) {
   if (sums) memset(w->sums, 0, l->sum - l->sums);
   for (size_t i = 0; i < w->m->k * w->d; i++)
     w->centre[i] = rounded(w, w->m->centre[i] - w->m->shift[i % w->d]);
+}
+
+/* The ranks have the same centres, and know how many points there are. */
+static gb_status meet (walk *w, int64_t mine, gb_status st, gb_error *err) {
+  gb_comm *c = w->use->comm;
+  const gb_kmeans_problem problem = {.d = w->d, .compute = w->compute, .k = w->m->k};
+  int64_t before, total;
+  GB_TRY(gb_comm_agree(c, st, err));
+  GB_TRY(gb_comm_place(c, mine, &before, &total, gb_kmeans_compare(c, &problem, err), err));
+  w->first = (size_t)before, w->n = (size_t)total;
+  return GB_OK;
 }
 
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
@@ -155,12 +175,13 @@ gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_km
             .device = piece->device,
             .compute = gb_points_compute(piece->x.dtype)};
   gb_block room = {0};
-  for (size_t i = 0; i < npieces; i++) w.n += piece[i].x.n;
-  GB_TRY(gb_ledger_alloc(&w.device->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &room, err));
-  furnish(&w, &l, room.data);
-  gb_status st = survey(&w, npieces, piece, err);
-  if (st == GB_OK) st = assign_all(&w, npieces, piece, err);
-  if (st == GB_OK) st = publish(&w, err);
+  int64_t mine = 0;
+  for (size_t i = 0; i < npieces; i++) mine += (int64_t)piece[i].x.n;
+  gb_status st = gb_ledger_alloc(&w.device->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means", &room, err);
+  if (st == GB_OK) furnish(&w, &l, room.data);
+  st = meet(&w, mine, st, err);
+  if (st == GB_OK) st = survey(&w, npieces, piece, err);
+  if (st == GB_OK) st = publish(&w, assign_all(&w, npieces, piece, err), err);
   gb_ledger_free(&w.device->ledger, &room);
   return st;
 }

@@ -76,7 +76,7 @@ static const char *said_of (const char *kind, char name[MOST_KIND + 8]) {
 
 /* The library of a kind, and where it lies. One that lies in one of the folders and cannot be loaded is the one that
 ** was meant. */
-static void *open_library (const char *kind, char path[2 * PATH], char *why, size_t size) {
+void *gb_library_open (const char *kind, char path[GB_LIBRARY_PATH], char *why, size_t size) {
   char folder[PATH], variable[MOST_KIND + 8];
   const char *said = said_of(kind, variable);
   program_folder(folder, sizeof folder);
@@ -85,33 +85,33 @@ static void *open_library (const char *kind, char path[2 * PATH], char *why, siz
     return NULL;
   }
   if (strcmp(said, "emulated") == 0) {
-    snprintf(path, 2 * PATH, "%s/tests/%s/libgibbous_%s.so", folder, kind, kind);
+    snprintf(path, GB_LIBRARY_PATH, "%s/tests/%s/libgibbous_%s.so", folder, kind, kind);
     return load(path, why, size);
   }
   if (*said != '\0' && strchr(said, '/') == NULL) {
     snprintf(why, size, "%s is '%.200s': off, emulated, or the path of a library", variable, said);
     return NULL;
   }
-  snprintf(path, 2 * PATH, "%s", said);
+  snprintf(path, GB_LIBRARY_PATH, "%s", said);
   if (*said != '\0') return load(said, why, size);
   const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
   for (int i = 0; i < 2; i++) {
     if (folders[i] == NULL || *folders[i] == '\0') continue;
-    snprintf(path, 2 * PATH, "%.1023s/libgibbous_%s.so", folders[i], kind);
+    snprintf(path, GB_LIBRARY_PATH, "%.1023s/libgibbous_%s.so", folders[i], kind);
     if (access(path, F_OK) == 0) return load(path, why, size);
   }
-  snprintf(path, 2 * PATH, "libgibbous_%s.so", kind);
+  snprintf(path, GB_LIBRARY_PATH, "libgibbous_%s.so", kind);
   return load(path, why, size);
 }
 
-static gb_status open_named (const char *name, device_name *out, char path[2 * PATH], void **library,
+static gb_status open_named (const char *name, device_name *out, char path[GB_LIBRARY_PATH], void **library,
                              gb_error *err) {
   if (!read_name(name, out))
     return gb_fail(
         err, GB_EOPTION,
         "'%s' is no kind of device: lower-case letters expected, then perhaps a colon and a number", name);
   char reason[PATH];
-  *library = open_library(out->kind, path, reason, sizeof reason);
+  *library = gb_library_open(out->kind, path, reason, sizeof reason);
   if (*library != NULL) return GB_OK;
   return gb_fail(err, GB_EDEVICE, "no device of kind '%s': %s", out->kind, reason);
 }
@@ -141,7 +141,7 @@ static gb_status find_opener (void *library, const char *path, const char *kind,
 
 gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err) {
   device_name asked;
-  char path[2 * PATH];
+  char path[GB_LIBRARY_PATH];
   void *library;
   gb_device_open_function *open = NULL;
   GB_TRY(open_named(name, &asked, path, &library, err));
@@ -156,7 +156,7 @@ gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_de
 
 gb_status gb_device_count (const char *kind, int *count, gb_error *err) {
   device_name asked;
-  char path[2 * PATH];
+  char path[GB_LIBRARY_PATH];
   void *library;
   gb_device_open_function *open = NULL;
   GB_TRY(open_named(kind, &asked, path, &library, err));

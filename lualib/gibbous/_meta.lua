@@ -31,7 +31,7 @@
 ---@operator len: integer
 local tensor = {}
 
-local gb = {linalg = {}, memory = {}, kernels = {}, gp = {}, likelihoods = {}}
+local gb = {linalg = {}, memory = {}, mpi = {}, kernels = {}, gp = {}, likelihoods = {}}
 local plan, kmeans = {}, {}
 local core = {}
 
@@ -1009,8 +1009,8 @@ function gb.load(path, o) end
 --- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
 --- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
---- device; weights, one a row.
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor}
+--- device; weights, one a row; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their labels).
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
@@ -1042,6 +1042,23 @@ function kmeans:partial_fit(X, o) end
 --- Writes the object to one file, which gb.load(path) reads.
 ---@param path string
 function kmeans:save(path) end
+
+--- The number of this rank, from 0, of those that mpirun started; without it there is one, 0.
+---@return integer
+function gb.mpi.rank() end
+
+--- How many ranks there are.
+---@return integer
+function gb.mpi.size() end
+
+--- Whether there can be several ranks: the library of MPI was built. Where it was not, false, and why.
+---@return boolean, string?
+function gb.mpi.available() end
+
+--- The first and the last of n rows that are this rank's; none where the last is less than the first.
+---@param n integer
+---@return integer, integer
+function gb.mpi.share(n) end
 
 --- for i in gb.progress(n, label), for i, v in gb.progress(list, label): a bar with rate and time left, where stderr is a terminal.
 ---@param over integer|any[]
@@ -1104,10 +1121,10 @@ function core.high_water(peak) end
 function core.kmeans_bytes(list, o) end
 
 --- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, weights, device.
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, device, ranks.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device;
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device, ranks;
 --- labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
 
@@ -1117,6 +1134,16 @@ function core.kmeans_labels(labels) end
 
 --- Labels of core.kmeans_fit go at once.
 function core.kmeans_drop(labels) end
+
+--- The number of this rank, from 0; how many there are; messages that it has sent to the others, and their bytes.
+---@return integer, integer, integer, integer
+function core.ranks() end
+
+--- All ranks call it with what was raised there, or nil: it raises what the lowest rank says that has something.
+function core.ranks_agree(err) end
+
+--- Raises where the library of several ranks cannot be opened.
+function core.ranks_check() end
 
 --- What the last evaluation did.
 function core.last_run() end

@@ -70,6 +70,14 @@ describe("gb.kmeans", function()
       assert.is_true(km.centroids:equal(same.centroids) and km.labels:equal(same.labels), dtype)
       assert.equal(same.inertia, km.inertia)
     end
+    local eighths <const> = (x * 8):eval()
+    for _, dtype in ipairs{"f32", "f16", "bf16", "i64"} do                          -- computed from points of another type
+      local v <const> = eighths:to(dtype)
+      local lazy <const> = gb.kmeans{k = 5, init = start}:fit(v)
+      local stored <const> = gb.kmeans{k = 5, init = start}:fit(v:eval())
+      assert.is_true(lazy.centroids:equal(stored.centroids) and lazy.labels:equal(stored.labels), dtype)
+      assert.equal(stored.inertia, lazy.inertia)
+    end
     local whole <const> = (x * 10):round():to "i64":eval()
     assert.is_true(gb.kmeans{k = 5, init = start * 10}:fit(whole).centroids:equal(
       gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids))
@@ -349,8 +357,8 @@ describe("gb.kmeans", function()
     bad("option", "got number -3", make{k = -3})
     bad("option", "got number 2.5", make{k = 2.5})
     bad("option", "got number nan", make{k = 0 / 0})
-    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, seed, spherical, tol, "
-      .. "weights", make{k = 2, clusters = 3})
+    bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, "
+      .. "tol, weights", make{k = 2, clusters = 3})
     bad("option", "did you mean 'max_iter'", make{k = 2, maxiter = 3})
     bad("option", "init = 'k-means||' is not in this version", make{k = 2, init = "k-means||"})
     bad("option", "algorithm = 'elkan' is not in this version", make{k = 2, algorithm = "elkan"})

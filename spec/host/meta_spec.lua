@@ -32,7 +32,7 @@ describe("the documentation", function()
         if ok then return method end
       end
     end})
-    local owners <const> = {gb = gb, ["gb.linalg"] = gb.linalg, ["gb.memory"] = gb.memory, core = core,
+    local owners <const> = {gb = gb, ["gb.linalg"] = gb.linalg, ["gb.memory"] = gb.memory, ["gb.mpi"] = gb.mpi, core = core,
       ["core.memory"] = core.memory, tensor = gb.zeros(1), plan = plan, ["gb.kernels"] = gb.kernels, ["gb.gp"] = gb.gp,
       ["gb.likelihoods"] = gb.likelihoods,
       kernel = kernel, kmeans = gb.kmeans{k = 1}}

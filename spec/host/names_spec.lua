@@ -31,7 +31,7 @@ describe("gb", function()
 
   it("has every part of the library when it is first named", function()
     local names <const> = "bench bincount cat cdist clock config data devices einsum empty eval eye full func gp grad histogram "
-      .. "kernels kmeans lazy likelihoods linalg linspace load maximum means memory minimum nn one_hot ones optim outer param "
+      .. "kernels kmeans lazy likelihoods linalg linspace load maximum means memory minimum mpi nn one_hot ones optim outer param "
       .. "params plan plot precond priors profile progress rand randn randperm range seed segment_max segment_mean segment_min "
       .. "segment_sum sobol solvers stack tensor time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
@@ -44,7 +44,7 @@ describe("gb", function()
       param = {"param", "new"},
       params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
       kernels = {"kernels"}, kmeans = {"kmeans"},
-      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, nn = {"nn"}, optim = {"optim"}, plot = {"plot"},
+      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, mpi = {"mpi"}, nn = {"nn"}, optim = {"optim"}, plot = {"plot"},
       precond = {"precond"}, priors = {"priors"}, progress = {"progress"}, solvers = {"solvers"}} do
       local module <const> = require("gibbous." .. of[1])
       local want = module

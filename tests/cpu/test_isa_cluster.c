@@ -60,11 +60,18 @@ static int32_t nearest (const table *t, const points *p, size_t i, size_t k, con
   return at;
 }
 
-static void check_nearest (const table *t, size_t k, size_t d, bool whole) {
-  points p = make_points(t, d, 0, whole);
+/* Tiles of points, one behind the other. */
+static void check_nearest (const table *t, size_t k, size_t d, size_t tiles, bool whole) {
+  points p[GB_NEAREST_TILES];
   double *c = malloc(k * d * sizeof *c), *square = calloc(k, sizeof *square);
   void *groups = room(t, k * (d + 1));
-  int32_t label[64];
+  const size_t lanes = t->k->cluster_lanes, bytes = lanes * d * (t->single ? sizeof(float) : sizeof(double));
+  char *tile = room(t, tiles * lanes * d);
+  int32_t label[64 * GB_NEAREST_TILES];
+  for (size_t n = 0; n < tiles; n++) {
+    p[n] = make_points(t, d, 0, whole);
+    memcpy(tile + n * bytes, p[n].tile, bytes);
+  }
   for (size_t j = 0; j < k; j++)
     for (size_t n = 0; n < d; n++) {
       /* whole: many are equally near */
@@ -72,19 +79,24 @@ static void check_nearest (const table *t, size_t k, size_t d, bool whole) {
       square[j] += c[j * d + n] * c[j * d + n];
     }
   t->k->group_centres(k, d, c, groups);
-  t->k->nearest(k, d, p.tile, groups, label);
-  for (size_t i = 0; i < p.lanes; i++) assert_int_equal(label[i], nearest(t, &p, i, k, c, square));
+  const gb_next_bytes next = {whole ? tile : NULL, bytes};
+  t->k->nearest(k, d, tiles, tile, groups, next, label);
+  for (size_t n = 0; n < tiles; n++) {
+    for (size_t i = 0; i < lanes; i++)
+      assert_int_equal(label[n * lanes + i], nearest(t, &p[n], i, k, c, square));
+    free_points(&p[n]);
+  }
   free(c);
   free(square);
   free(groups);
-  free_points(&p);
+  free(tile);
 }
 
 static void the_nearest_centre_is_that_of_one_chain_a_pair_in (const table *t) {
   assert_true(t->k->cluster_lanes <= 64);
   EACH(i, counts) EACH(w, widths) {
-    check_nearest(t, counts[i], widths[w], false);
-    check_nearest(t, counts[i], widths[w], true);
+    check_nearest(t, counts[i], widths[w], 1, false);
+    check_nearest(t, counts[i], widths[w], 1, true);
   }
 }
 EACH_TABLE(the_nearest_centre_is_that_of_one_chain_a_pair)
@@ -106,7 +118,7 @@ static void check_two (const table *t, size_t k, size_t d, bool whole) {
   }
   t->k->group_centres(k, d, c, groups);
   t->k->group_centres(k, d, turned, in_order);
-  t->k->nearest(k, d, p.tile, groups, label);
+  t->k->nearest(k, d, 1, p.tile, groups, (gb_next_bytes){0}, label);
   const gb_margins m = {(8 * (double)d + 16) * (t->single ? 0x1p-24 : 0x1p-53), reach, 0};
   t->k->nearest_two(k, d, p.tile, in_order, number, &m, &two);
   for (size_t i = 0; i < p.lanes; i++) {
@@ -166,6 +178,15 @@ static void labels_that_may_change_are_found_in (const table *t) {
   assert_int_equal(at, found);
 }
 EACH_TABLE(labels_that_may_change_are_found)
+/* Tiles longer than a run of features, and more centres than wait for the next run, or than a block has. */
+static void the_nearest_is_that_of_one_chain_in_runs_and_blocks_in (const table *t) {
+  static const size_t k[] = {1, 7, 8, 31, 33, 64, 67, 100}, d[] = {95, 96, 97, 193, 401};
+  for (size_t i = 0; i < sizeof k / sizeof *k; i++)
+    for (size_t w = 0; w < sizeof d / sizeof *d; w++)
+      check_nearest(t, k[i], d[w], 1 + (i + w) % GB_NEAREST_TILES, w % 2 > 0);
+  check_nearest(t, 2600, 5, 3, false);
+}
+EACH_TABLE(the_nearest_is_that_of_one_chain_in_runs_and_blocks)
 
 static void distances_are_sums_of_squared_differences_in (const table *t) {
   EACH(w, widths) {
@@ -232,6 +253,7 @@ int main (void) {
       cmocka_unit_test(the_nearest_centre_is_that_of_one_chain_a_pair),
       cmocka_unit_test(two_nearest_centres_have_bounds),
       cmocka_unit_test(labels_that_may_change_are_found),
+      cmocka_unit_test(the_nearest_is_that_of_one_chain_in_runs_and_blocks),
       cmocka_unit_test(distances_are_sums_of_squared_differences),
       cmocka_unit_test(points_are_added_in_whole_quanta),
   };

@@ -69,6 +69,18 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
 
 /* -- assign */
 
+/* Labels of the points of some tiles; those that change move from one sum to another. */
+static void take_labels (const pass *p, const gb_point_reader *r, const gb_point_rows *rows, size_t tiles,
+                         size_t first, const int32_t *label, int64_t *sums, size_t *moved) {
+  for (size_t t = 0; t < tiles; t++, first += r->lanes, label += r->lanes)
+    for (size_t n = 0; n < rows[t].n; n++) {
+      if (label[n] == p->label[first + n]) continue;
+      if (sums == NULL) p->label[first + n] = label[n];
+      else move_point(p, gb_point_of(r, &rows[t], n), first + n, label[n], sums);
+      (*moved)++;
+    }
+}
+
 static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
@@ -76,16 +88,13 @@ static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
   gb_point_reader r = reader_of(p, (size_t)thread);
   r.x = &part;
   int64_t *sums = p->sums == NULL ? NULL : p->sums + (size_t)thread * p->k * (p->d + 1);
-  int32_t label[GB_TI];
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
-    const gb_point_rows rows = gb_read_tile(&r, i);
-    p->isa->nearest(p->k, p->d, r.tile, p->centres, label);
-    for (size_t n = 0; n < rows.n; n++) {
-      if (label[n] == p->label[i + n]) continue;
-      if (p->sums == NULL) p->label[i + n] = label[n];
-      else move_point(p, gb_point_of(&r, &rows, n), i + n, label[n], sums);
-      count_of(p, (size_t)thread)->moved++;
-    }
+  gb_point_rows rows[GB_NEAREST_TILES];
+  int32_t label[GB_NEAREST_TILES * GB_MOST_LANES];
+  for (size_t i = block * GB_CLUSTER_BLOCK, tiles; i < part.n; i += tiles * r.lanes) {
+    tiles = gb_read_tiles(&r, i, rows);
+    const gb_next_bytes next = gb_points_ahead(&r, p->x, i + tiles * r.lanes);
+    p->isa->nearest(p->k, p->d, tiles, r.tile, p->centres, next, label);
+    take_labels(p, &r, rows, tiles, i, label, sums, &count_of(p, (size_t)thread)->moved);
   }
 }
 

@@ -3,27 +3,41 @@
 
 #include <string.h>
 
+#define TOGETHER_BYTES ((size_t)256 << 10)
+
 static const gb_isa_kernels *kernels_of (gb_dtype compute) {
   return compute == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32;
 }
 
 static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
 
+/* Tiles that are read together: more than one while they stay in the second cache with what is read next. */
+static size_t tiles_together (size_t tile) {
+  const size_t most = TOGETHER_BYTES / tile;
+  return most < 1 ? 1 : most < GB_NEAREST_TILES ? most : GB_NEAREST_TILES;
+}
+
+static size_t tile_bytes (gb_dtype compute, size_t d) {
+  return kernels_of(compute)->cluster_lanes * d * gb_dtype_size(compute);
+}
+
 size_t gb_point_reader_bytes (gb_dtype compute, size_t d) {
-  return 2 * rounded(kernels_of(compute)->cluster_lanes * d * gb_dtype_size(compute));
+  const size_t tile = tile_bytes(compute, d);
+  return 2 * rounded(tiles_together(tile) * tile);
 }
 
 gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void *room) {
   const gb_dtype compute = gb_points_compute(x->dtype);
   const gb_isa_kernels *isa = kernels_of(compute);
-  const size_t size = gb_dtype_size(compute);
+  const size_t tile = tile_bytes(compute, x->d), tiles = tiles_together(tile);
   return (gb_point_reader){.x = x,
                            .isa = isa,
                            .lanes = isa->cluster_lanes,
-                           .size = size,
+                           .size = gb_dtype_size(compute),
+                           .tiles = tiles,
                            .shift = shift,
                            .tile = room,
-                           .rows = (char *)room + rounded(isa->cluster_lanes * x->d * size)};
+                           .rows = (char *)room + rounded(tiles * tile)};
 }
 
 #define COPY(from, to, value)                                                                                \
@@ -50,21 +64,41 @@ static bool lies_plain (const gb_points *x) {
   return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
 }
 
-gb_point_rows gb_read_points (const gb_point_reader *r, size_t first) {
+/* Points of tile number 'tile' of the room. */
+static gb_point_rows read_points (const gb_point_reader *r, size_t first, size_t tile) {
   const gb_points *x = r->x;
   const size_t left = x->n - first, n = left < r->lanes ? left : r->lanes;
   if (lies_plain(x) && n == r->lanes)
     return (gb_point_rows){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size, x->row, n};
-  char *out = r->rows;
+  char *const rows = (char *)r->rows + tile * r->lanes * x->d * r->size, *out = rows;
   for (size_t i = 0; i < r->lanes; i++, out += x->d * r->size)
     copy_point(x, first + (i < n ? i : n - 1), out);
-  return (gb_point_rows){r->rows, (ptrdiff_t)x->d, n};
+  return (gb_point_rows){rows, (ptrdiff_t)x->d, n};
 }
 
-gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) {
-  const gb_point_rows rows = gb_read_points(r, first);
-  r->isa->cluster_tile(r->x->d, rows.at, rows.step, r->shift, r->tile);
+static gb_point_rows read_tile (const gb_point_reader *r, size_t first, size_t tile) {
+  const gb_point_rows rows = read_points(r, first, tile);
+  r->isa->cluster_tile(r->x->d, rows.at, rows.step, r->shift,
+                       (char *)r->tile + tile * r->lanes * r->x->d * r->size);
   return rows;
+}
+
+gb_point_rows gb_read_points (const gb_point_reader *r, size_t first) { return read_points(r, first, 0); }
+gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) { return read_tile(r, first, 0); }
+
+size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows) {
+  size_t tiles = 0;
+  for (; tiles < r->tiles && first < r->x->n; first += r->lanes, tiles++)
+    rows[tiles] = read_tile(r, first, tiles);
+  return tiles;
+}
+
+gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first) {
+  const size_t left = first < x->n ? x->n - first : 0, most = r->tiles * r->lanes;
+  const bool close = lies_plain(x) && x->row > 0 && (size_t)x->row < 2 * x->d;
+  if (!close || left == 0) return (gb_next_bytes){0};
+  return (gb_next_bytes){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size,
+                         (left < most ? left : most) * (size_t)x->row * r->size};
 }
 
 const void *gb_point_at (const gb_point_reader *r, size_t point) {

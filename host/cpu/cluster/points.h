@@ -12,13 +12,16 @@ gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centre
                              gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
                              void *scratch, gb_error *err);
 
+#define GB_MOST_LANES 64 /* of a tile */
+
 /* What a thread needs to read points. */
 typedef struct gb_point_reader {
   const gb_points *x;
   const gb_isa_kernels *isa;
   size_t lanes, size; /* of a tile; bytes of T */
+  size_t tiles;       /* that there is room for */
   const void *shift;  /* (d) of T; NULL: no tiles are made */
-  void *tile, *rows;  /* (d, lanes), (lanes, d) */
+  void *tile, *rows;  /* (tiles, d, lanes), (tiles, lanes, d) */
 } gb_point_reader;
 
 /* Some points, at most those of a tile. */
@@ -37,6 +40,11 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
 gb_point_rows gb_read_points (const gb_point_reader *r, size_t first);
 /* The same in r->tile too, less the shift. */
 gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first);
+
+/* Points 'first' and those behind it, of up to GB_NEAREST_TILES tiles, to r->tile: how many tiles there are. */
+size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows);
+/* Where as many points lie, from 'first' of x on, that is read behind r->x. */
+gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first);
 
 /* A point where it lies, or copied to r->rows. */
 const void *gb_point_at (const gb_point_reader *r, size_t point);

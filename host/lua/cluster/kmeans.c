@@ -29,8 +29,8 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"bounded", "device", "k",   "max_iter", "minibatch",
-                                        "seed",    "start",  "tol", "weights",  NULL};
+static const char *const fit_names[] = {"bounded", "device", "k",     "max_iter", "minibatch", "ranks",
+                                        "runs",    "seed",   "start", "tol",      "weights",   NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
@@ -38,7 +38,9 @@ static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_no
                          .max_iter = check_count(L, "max_iter", 0, 1 << 24),
                          .tol = lgb_optnumber(L, 2, "tol", 1e-4),
                          .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0),
-                         .bounded = lgb_optbool(L, 2, "bounded", false)};
+                         .bounded = lgb_optbool(L, 2, "bounded", false),
+                         .runs = (size_t)lgb_optinteger(L, 2, "runs", 1),
+                         .comm = lgb_checkranks(L, 2)};
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
@@ -72,7 +74,7 @@ static void set_bytes (lua_State *L, const char *name, size_t bytes) {
   lua_setfield(L, -2, name);
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, bounded, weights, device}): bytes of each buffer of a fit, nothing of which is allocated */
+/* core.kmeans_bytes({x, ...}, {k, start, bounded, weights, device, ranks}): bytes of each buffer of a fit, nothing of which is allocated */
 static int kmeans_bytes (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, false);
   gb_node *start;
@@ -155,7 +157,7 @@ static void push_facts (lua_State *L, const gb_kmeans_result *r) {
   lua_setfield(L, -2, "converged");
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, weights, device}): labels as they are kept (core.kmeans_labels), centroids,
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, runs, weights, device, ranks}): labels as they are kept (core.kmeans_labels), centroids,
 ** shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, true);
@@ -228,15 +230,16 @@ static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
   return m;
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels}): labels (n) of i64, inertia, sums (k, d + 1) */
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels, ranks}): labels (n) of i64, inertia, sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "device", "k", "labels", "shift", "sums", "weights", NULL};
+  static const char *const names[] = {"centroids", "device", "k",       "labels", "ranks",
+                                      "shift",     "sums",   "weights", NULL};
   lgb_points *p = lgb_checkpoints(L, true);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);
   const bool sums = lgb_optbool(L, 2, "sums", false), labels = lgb_optbool(L, 2, "labels", false);
   double inertia = 0;
-  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia};
+  gb_kmeans_use use = {.inertia = labels ? NULL : &inertia, .comm = labels ? NULL : lgb_checkranks(L, 2)};
   gb_tensor *l = NULL, *sum = NULL;
   gb_error err;
   if (labels) l = push_array(L, p->session, GB_I64, gb_shape_of(1, &p->n), "labels");

@@ -7,13 +7,8 @@
 
 #define MOST_VIEWS 16
 
-/* 't' is n's value, where n is a view of a value by strides: nothing is computed or copied. 't' is borrowed. */
-static bool find_value (const gb_node *n, int depth, gb_tensor *t) {
-  if (gb_node_has_value(n)) {
-    *t = n->out[0].tensor;
-    return true;
-  }
-  if (n->nin != 1 || depth == MOST_VIEWS || !find_value(n->in[0], depth + 1, t)) return false;
+/* 't' becomes the view n of it. False: n is none, and 't' is of no use. */
+static bool view_by_strides (const gb_node *n, gb_tensor *t) {
   const gb_tensor of = *t;
   const int64_t *i = n->attr.i;
   t->shape = *gb_node_shape(n);
@@ -35,6 +30,17 @@ static bool find_value (const gb_node *n, int depth, gb_tensor *t) {
     case GB_OP_RESHAPE: gb_strides_of(&t->shape, t->stride); return gb_tensor_is_contiguous(&of);
     default: return false;
   }
+}
+
+/* 't' is n's value, where n is a view of a value by strides: nothing is computed or copied. 't' is borrowed; else it stays as it is. */
+static bool find_value (const gb_node *n, int depth, gb_tensor *t) {
+  gb_tensor of;
+  if (gb_node_has_value(n)) of = n->out[0].tensor;
+  else if (n->nin != 1 || depth == MOST_VIEWS || !find_value(n->in[0], depth + 1, &of) ||
+           !view_by_strides(n, &of))
+    return false;
+  *t = of;
+  return true;
 }
 
 static bool lies_well (const gb_node *x, gb_tensor *t) {
@@ -171,6 +177,13 @@ static void check_weights (lua_State *L, lgb_points *p) {
              gb_shape_text(s, text));
 }
 
+/* A rank without points. */
+static void add_nothing (lua_State *L, lgb_points *p) {
+  const gb_tensor none = {.dtype = p->dtype, .stride = {(ptrdiff_t)p->d, 1}};
+  if (!lgb_optbool(L, 2, "ranks", false)) lgb_fail(L, GB_ESHAPE, "k-means: no points");
+  add_piece(p, &none, 0, 0);
+}
+
 lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
@@ -185,7 +198,7 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   check_nodes(L, p, count, nodes);
   make_room(L, p, count, nodes);
   for (size_t i = 0; i < count; i++) add_points(L, p, nodes[i], values);
-  if (p->npieces == 0) lgb_fail(L, GB_ESHAPE, "k-means: no points");
+  if (p->npieces == 0) add_nothing(L, p);
   check_weights(L, p);
   return p;
 }

@@ -25,14 +25,17 @@ typedef struct lgb_points {
   size_t *first;           /* row of its expression that a piece begins with */
 } lgb_points;
 
-/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {device, weights}
-** are read. values: the points are read, too; else only extents are known, and gb.empty is welcome. */
+/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {device, ranks, weights}
+** are read: one of several ranks may have no points. values: the points are read, too; else only extents are known, and gb.empty is welcome. */
 lgb_points *lgb_checkpoints (lua_State *L, bool values);
 
 /* Bytes of the memory of numbers that lie where a pass cannot read them, as contiguous f64 on the host. 0: they lie well. */
 size_t lgb_doubles_bytes (const gb_node *x);
 /* Contiguous doubles of x, in a holder that is pushed, or where they lie: then an empty one is pushed. */
 const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x);
+
+/* ranks.c: the communicator, where option 'ranks' asks for it; NULL: one rank. */
+gb_comm *lgb_checkranks (lua_State *L, int arg);
 
 /* tiles.c */
 size_t lgb_tile_rows (size_t d, gb_dtype t);

@@ -7,6 +7,7 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local plan <const> = require "gibbous.kmeans.plan"
 local points <const> = require "gibbous.kmeans.points"
+local ranks <const> = require "gibbous.kmeans.ranks"
 local fail <const> = points.fail
 
 -- Fields of an object, in rawget(km, "_fields"):
@@ -63,15 +64,19 @@ local function tol_rule(v) return type(v) == "number" and v >= 0 and v < math.hu
 local function any() return true end
 
 local SPEC <const> = {k = whole_from(1), init = start_rule, n_init = runs_rule, max_iter = whole_from(1), tol = tol_rule,
-  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = "string", budget = any, weights = any}
+  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = "string", budget = any, weights = any,
+  ranks = "boolean"}
 
 local function checked(opts)
   local o <const> = options.parse(opts, SPEC, "gb.kmeans")
   if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
-    seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil,
+    seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
     budget = o.budget and core.bytes(o.budget, "gb.kmeans: option 'budget'") or nil}
+  if out.ranks and out.algorithm == "minibatch" then
+    fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
+  end
   local start <const> = type(out.init) ~= "string" and core.as_tensor(out.init) or nil
   if start and (start.ndim ~= 2 or #start ~= out.k) then
     fail("shape", "gb.kmeans", "option 'init' must have k = %d rows, got shape %s", out.k, tostring(start.shape))
@@ -106,12 +111,13 @@ end
 local function core_options(f, weights, start, run)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan"}
+    device = o.device, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan", ranks = o.ranks, runs = runs_of(o)}
 end
 
-local function check_rows(list, k, what)
-  local n <const> = points.extent(list)
-  if n < k then
+--- Of several ranks the core knows how many rows there are.
+local function check_rows(list, o, what)
+  local n <const>, k <const> = points.extent(list), o.k
+  if n < k and not o.ranks then
     fail("shape", what, "%d row%s cannot be %d clusters: choose k of at most %d", n, n == 1 and "" or "s", k, math.max(n, 1))
   end
 end
@@ -135,9 +141,9 @@ end
 local function best_run(f, X, list, weights, what)
   local best
   for run = 1, runs_of(f.o) do
-    local start <const> = start_of(f, X, list, run, what)
-    local kept <const>, centroids <const>, shift <const>, history <const>, facts <const> =
-      core.kmeans_fit(list, core_options(f, weights, start, run))
+    local kept <const>, centroids <const>, shift <const>, history <const>, facts <const> = ranks.joined(f.o.ranks, function()
+      return core.kmeans_fit(list, core_options(f, weights, start_of(f, X, list, run, what), run))
+    end)
     local r <const> = {kept = kept, centroids = centroids, shift = shift, history = history, facts = facts, run = run}
     if best == nil then best = r
     elseif facts.inertia < best.facts.inertia then
@@ -166,17 +172,23 @@ end
 
 local FIT <const> = {weights = any}
 
+--- Points, weights and the plan of a fit that there is room for.
+local function prepared(f, X, opts)
+  local o <const> = options.parse(opts, FIT, "fit")
+  local list <const> = points.list(X, "fit")
+  check_rows(list, f.o, "fit")
+  local weights <const> = points.weights(o.weights or f.o.weights, list, "fit")
+  local p <const> = plan_of(f, X, list, weights, "fit")
+  plan.admit(p, f.o.budget, "fit")
+  return list, weights, p
+end
+
 --- Finds the centroids of the rows of X: a tensor (n, d) of any dtype and strides, a list of tensors (one data set, never joined),
 -- or a lazy expression, of which some rows at a time are computed. o: weights (n), one a row, 0 or more. Gives km.
 -- Errors: nan (row and column), shape, option, refused (with the smallest budget), interrupted; km is then as before.
 function methods.fit(self, X, opts)
   local f <const> = fields(self)
-  local o <const> = options.parse(opts, FIT, "fit")
-  local list <const> = points.list(X, "fit")
-  check_rows(list, f.o.k, "fit")
-  local weights <const> = points.weights(o.weights or f.o.weights, list, "fit")
-  local p <const> = plan_of(f, X, list, weights, "fit")
-  plan.admit(p, f.o.budget, "fit")
+  local list <const>, weights <const>, p <const> = ranks.joined(f.o.ranks, function() return prepared(f, X, opts) end)
   local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
   set(f, {centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia, iterations = r.facts.iterations,
     converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = bytes, planned = p.peak, rows = p.n})
@@ -189,7 +201,7 @@ function methods.plan(self, X, opts)
   local f <const> = fields(self)
   local o <const> = options.parse(opts, FIT, "plan")
   local list <const> = points.list(X, "plan")
-  check_rows(list, f.o.k, "plan")
+  check_rows(list, f.o, "plan")
   return plan_of(f, X, list, points.weights(o.weights or f.o.weights, list, "plan"), "plan")
 end
 
@@ -209,7 +221,7 @@ end
 
 local function apply(f, list, wanted)
   return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device,
-    weights = wanted.weights, labels = wanted.labels, sums = wanted.sums})
+    weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
 end
 
 --- Numbers of the nearest centroids, (n) of i64, from 1; of equally near ones the first. Evaluates; 8 bytes a row, and some
@@ -219,12 +231,14 @@ function methods.predict(self, X)
   return (apply(f, known_points(f, X, "predict"), {labels = true}))
 end
 
---- Minus the sum of w |x - c|^2 of the rows and their nearest centroids.
+--- Minus the sum of w |x - c|^2 of the rows, of all ranks, and their nearest centroids.
 function methods.score(self, X, opts)
   local f <const> = fitted(self, "score")
-  local o <const> = options.parse(opts, FIT, "score")
-  local list <const> = known_points(f, X, "score")
-  local _, inertia <const> = apply(f, list, {weights = points.weights(o.weights, list, "score")})
+  local _, inertia <const> = ranks.joined(f.o.ranks, function()
+    local o <const> = options.parse(opts, FIT, "score")
+    local list <const> = known_points(f, X, "score")
+    return apply(f, list, {weights = points.weights(o.weights, list, "score")})
+  end)
   return -inertia
 end
 
@@ -249,7 +263,7 @@ end
 
 --- Centroids from the start alone.
 local function begin(f, X, list, weights)
-  check_rows(list, f.o.k, "partial_fit")
+  check_rows(list, f.o, "partial_fit")
   local o <const> = core_options(f, weights, start_of(f, X, list, 1, "partial_fit"))
   o.max_iter, o.minibatch = 0, false
   local kept <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
@@ -261,14 +275,20 @@ end
 -- starts the centroids as a fit would. km.inertia is that of the batch at the centroids it met. Gives km.
 function methods.partial_fit(self, X, opts)
   local f <const> = fields(self)
-  local o <const> = options.parse(opts, FIT, "partial_fit")
-  local list <const> = points.list(X, "partial_fit")
-  if f.centroids then points.check_width(list, f.centroids.shape[2], "partial_fit") end
-  local weights <const> = points.weights(o.weights, list, "partial_fit")
+  local list <const>, weights <const> = ranks.joined(f.o.ranks, function()
+    local o <const> = options.parse(opts, FIT, "partial_fit")
+    local rows <const> = points.list(X, "partial_fit")
+    if f.centroids then points.check_width(rows, f.centroids.shape[2], "partial_fit") end
+    return rows, points.weights(o.weights, rows, "partial_fit")
+  end)
   local now <const> = {o = f.o, centroids = f.centroids, shift = f.shift, counts = f.counts}
-  if not f.centroids then now.centroids, now.shift, now.counts = begin(f, X, list, weights) end
+  if not f.centroids then
+    now.centroids, now.shift, now.counts = ranks.joined(f.o.ranks, function() return begin(f, X, list, weights) end)
+  end
   local counts <const> = now.counts or core.zeros(f.o.k)
-  local _, inertia <const>, sums <const> = apply(now, list, {weights = weights, sums = true})
+  local _, inertia <const>, sums <const> = ranks.joined(f.o.ranks, function()
+    return apply(now, list, {weights = weights, sums = true})
+  end)
   local d <const> = now.centroids.shape[2]
   local total <const> = counts + sums:select(2, d + 1)
   local seen <const> = total:gt(0):unsqueeze(2)
@@ -331,7 +351,7 @@ function KMeans.__tostring(self)
     lines[2] = ("  %d batch%s of %d columns, inertia of the last one %.6g"):format(f.iterations,
       f.iterations == 1 and "" or "es", d, f.inertia)
   else
-    lines[2] = ("  %s rows of %d columns, inertia %.6g"):format(plan.count(f.rows), d, f.inertia)
+    lines[2] = ("  %s rows of %d columns%s, inertia %.6g"):format(plan.count(f.rows), d, f.o.ranks and " here" or "", f.inertia)
     lines[3] = ("  %d iteration%s, %s%s"):format(f.iterations, f.iterations == 1 and "" or "s",
       f.converged and "converged" or "not converged: max_iter ends it",
       f.empty > 0 and (", %d of the clusters without rows"):format(f.empty) or "")
@@ -355,6 +375,6 @@ require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = che
   labels = labels_of}
 
 --- K-means by Lloyd's iterations with exact sums: the same bits for any number of threads, pieces and bytes.
----@param opts table  k; init, n_init, max_iter, tol, algorithm, spherical, seed, device, budget, weights
+---@param opts table  k; init, n_init, max_iter, tol, algorithm, spherical, seed, device, budget, weights, ranks
 ---@return gibbous.kmeans
 return function(opts) return new(checked(opts)) end

@@ -31,8 +31,8 @@ function Plan.__tostring(p)
   for _, b in ipairs(p.buffers) do
     if b.bytes > 0 then lines[#lines + 1] = ("    %15s B  %s"):format(M.count(b.bytes), b.what) end
   end
-  lines[#lines + 1] = ("    %15s B  peak: %.2f B a row, %.3f of the formula with the points"):format(M.count(p.peak), p.peak / p.n,
-    (p.peak + p.data) / p.formula)
+  lines[#lines + 1] = ("    %15s B  peak: %.2f B a row, %.3f of the formula with the points"):format(M.count(p.peak),
+    p.peak / math.max(p.n, 1), (p.peak + p.data) / p.formula)
   return table.concat(lines, "\n")
 end
 

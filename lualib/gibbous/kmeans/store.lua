@@ -6,8 +6,9 @@ local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "
 
 --- class: {methods, fields, checked, new, name, labels}
 return function(class)
-  --- Writes options, centroids, labels and facts to one file, whole or not at all. Weights are not kept. The file predicts with the
-  -- same bits: gb.load(path). A start that a function gives is kept by name and given back: {functions = {init = f}}.
+  --- Writes options, centroids, labels and facts to one file, whole or not at all. Weights and 'ranks' are not kept. The
+  -- file predicts with the same bits: gb.load(path). A start that a function gives is kept by name and given back:
+  -- {functions = {init = f}}.
   function class.methods.save(self, path, opts)
     local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store_classes"
     options.parse(opts, {}, "save")
@@ -15,7 +16,7 @@ return function(class)
     local f <const>, w <const> = class.fields(self), store.writer()
     local o <const>, facts <const> = {}, {}
     for key, v in store.sorted(f.o) do
-      if key ~= "weights" then o[key] = w:value(v, key) end
+      if key ~= "weights" and key ~= "ranks" then o[key] = w:value(v, key) end
     end
     for _, name in ipairs(FACTS) do facts[name] = w:value(f[name], name) end
     local described <const> = {class = class.name, options = o, facts = facts, objects = w.objects}
