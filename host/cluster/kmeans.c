@@ -45,6 +45,8 @@ gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_
   const size_t row = first + bad->row + 1;
   if (bad->column == d)
     return gb_fail(err, GB_ENAN, "k-means: the weight of point %zu is negative or not finite", row);
+  if (bad->column == d + 1)
+    return gb_fail(err, GB_ENAN, "k-means: the point in row %zu has length 0, and no direction", row);
   return gb_fail(err, GB_ENAN, "k-means: the point in row %zu is not finite in column %zu", row,
                  bad->column + 1);
 }
@@ -151,7 +153,7 @@ static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");
-  return GB_OK;
+  return gb_kmeans_check_unit(r->nparts, piece, err);
 }
 
 /* The first message is an agreement: a rank whose caller failed before it came here can take part in that one. */
@@ -161,6 +163,7 @@ static gb_status meet (gb_kmeans_run *r, const gb_kmeans_piece *piece, gb_error 
                                   .compute = r->compute,
                                   .k = o->k,
                                   .start = o->start,
+                                  .unit = piece->x.unit,
                                   .max_iter = o->max_iter,
                                   .seed = o->seed,
                                   .runs = o->runs,

@@ -34,7 +34,8 @@ typedef struct gb_kmeans_source {
   void *ud;
 } gb_kmeans_source;
 
-/* Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
+/* Points are taken as unit vectors where x.unit says so, for all pieces alike; centres then are unit vectors, too (unit.c).
+** Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
 ** through the pieces. A rank without points has one piece of none. */
 typedef struct gb_kmeans_piece {
   gb_device *device;

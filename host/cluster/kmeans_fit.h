@@ -77,6 +77,15 @@ static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
 
 /* 2^e, the largest with count * most * 2^e below 2^61. */
 double gb_kmeans_scale (double count, double most);
+/* -- unit.c: points that are unit vectors, whose centres are, too */
+
+/* v (d) plus the shift becomes its direction, a unit vector, less the shift. False: it is no longer than 'least', and stays. */
+bool gb_kmeans_make_unit (size_t d, const double *shift, double least, double *v);
+/* EOPTION: a device has no passes over unit vectors. */
+gb_status gb_kmeans_check_unit (size_t npieces, const gb_kmeans_piece *piece, gb_error *err);
+/* What rounding may make of a mean of length 0: rows are rounded to T, and, times their weights, to 1 / scale; 'weight' is their sum. */
+double gb_kmeans_no_length (size_t d, gb_dtype compute, double scale, double weight, double heaviest);
+
 /* What is wrong with a point of which 'first' are before. */
 gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_error *err);
 /* The square of the longest difference that two points can have. */
@@ -109,7 +118,7 @@ size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
 
 /* What must be alike at all ranks. */
 typedef struct gb_kmeans_problem {
-  uint64_t d, compute, k, start, max_iter, seed, runs;
+  uint64_t d, compute, k, start, unit, max_iter, seed, runs;
   double tol;
 } gb_kmeans_problem;
 /* OK, or how the problem of this rank differs from that of rank 0. */

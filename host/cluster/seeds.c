@@ -41,8 +41,12 @@ static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
       return gb_fail(err, GB_EOPTION,
                      "k-means: the start has a value that is not finite in row %zu, column %zu", i / r->d + 1,
                      i % r->d + 1);
-    r->centre[i] = gb_kmeans_round(r, v - r->shift[i % r->d]);
+    r->centre[i] = v - r->shift[i % r->d];
   }
+  for (size_t j = 0; r->part->x->unit && j < r->k; j++)
+    if (!gb_kmeans_make_unit(r->d, r->shift, 0, r->centre + j * r->d))
+      return gb_fail(err, GB_EOPTION, "k-means: row %zu of the start has length 0, and no direction", j + 1);
+  for (size_t i = 0; i < r->k * r->d; i++) r->centre[i] = gb_kmeans_round(r, r->centre[i]);
   return GB_OK;
 }
 

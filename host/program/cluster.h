@@ -20,6 +20,7 @@ typedef struct gb_points {
   ptrdiff_t row, column;
   size_t n, d;
   const double *weight; /* (n), not negative; NULL: 1 each */
+  bool unit;            /* each row is taken divided by its length, rounded to T */
 } gb_points;
 
 static inline gb_dtype gb_points_compute (gb_dtype t) { return t == GB_F64 || t == GB_I64 ? GB_F64 : GB_F32; }
@@ -56,7 +57,8 @@ typedef struct gb_two_sums {
 
 /* The first point with a coordinate or a weight that cannot be used; row: SIZE_MAX where there is none. */
 typedef struct gb_bad_point {
-  size_t row, column; /* column: d where it is the weight */
+  size_t row,
+      column; /* column: d where it is the weight, d + 1 where a row to be divided by its length has none */
 } gb_bad_point;
 
 typedef struct gb_far_point {
@@ -78,6 +80,7 @@ static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, 
 
 /* Scratch is memory of the device, 'scratch' bytes of it; host arrays come from the caller. Errors: EINTR; those of the device. */
 typedef struct gb_cluster_ops {
+  bool unit_rows; /* points may be 'unit' */
   size_t (*workers)(const gb_device *dev);
   size_t (*scratch)(const gb_device *dev, gb_dtype compute, size_t k, size_t d);
 

@@ -32,16 +32,24 @@ static void range_task (void *ud, gb_tasks *s, size_t block, int thread) {
   }
 }
 
+/* SIZE_MAX: nothing is wrong with the point. */
+static size_t bad_column (const pass *p, size_t row, const void *point) {
+  const gb_points *x = p->x;
+  const double weight = weight_of(x, row);
+  for (size_t t = 0; t < p->d; t++)
+    if (!isfinite(x->unit ? gb_coordinate(x, row, t) : get(p, point, t))) return t;
+  if (!(weight >= 0 && weight < INFINITY)) return p->d;
+  return isfinite(get(p, point, 0)) ? SIZE_MAX : p->d + 1;
+}
+
 /* By rows, and within one by columns. */
 static gb_bad_point first_bad (const pass *p) {
   gb_point_reader r = reader_of(p, 0);
   for (size_t i = 0; i < p->x->n; i += r.lanes) {
     const gb_point_rows rows = gb_read_points(&r, i);
     for (size_t n = 0; n < rows.n; n++) {
-      const double w = weight_of(p->x, i + n);
-      for (size_t t = 0; t < p->d; t++)
-        if (!isfinite(get(p, gb_point_of(&r, &rows, n), t))) return (gb_bad_point){i + n, t};
-      if (!(w >= 0 && w < INFINITY)) return (gb_bad_point){i + n, p->d};
+      const size_t column = bad_column(p, i + n, gb_point_of(&r, &rows, n));
+      if (column != SIZE_MAX) return (gb_bad_point){i + n, column};
     }
   }
   return (gb_bad_point){SIZE_MAX, 0};
@@ -157,13 +165,16 @@ static gb_status spread (gb_device *dev, const gb_points *x, const gb_centres *c
 
 /* -- single points */
 
+/* The point as T lies where it becomes doubles, the last one first. */
 static gb_status read_point (gb_device *dev, const gb_points *x, const double *shift, size_t row, double *out,
                              gb_error *err) {
-  const gb_dtype compute = gb_points_compute(x->dtype);
+  const bool wide = gb_points_compute(x->dtype) == GB_F64;
   (void)dev, (void)err;
-  for (size_t t = 0; t < x->d; t++) {
-    const double v = gb_coordinate(x, row, t);
-    out[t] = compute == GB_F64 ? v - shift[t] : (double)((float)v - (float)shift[t]);
+  gb_copy_point(x, row, out);
+  for (size_t t = x->d; t-- > 0;) {
+    float v;
+    memcpy(&v, (const char *)out + t * sizeof v, sizeof v);
+    out[t] = wide ? out[t] - shift[t] : (double)(v - (float)shift[t]);
   }
   return GB_OK;
 }
@@ -278,7 +289,8 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cpu_cluster_ops = {.workers = workers,
+const gb_cluster_ops gb_cpu_cluster_ops = {.unit_rows = true,
+                                           .workers = workers,
                                            .scratch = scratch_bytes,
                                            .range = range,
                                            .assign = assign,

@@ -1,6 +1,7 @@
 /* points.c - see points.h. */
 #include "cpu/cluster/points.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TOGETHER_BYTES ((size_t)256 << 10)
@@ -47,7 +48,7 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
   }                                                                                                          \
   break
 
-static void copy_point (const gb_points *x, size_t i, void *out) {
+static void convert_point (const gb_points *x, size_t i, void *out) {
   const void *at = (const char *)x->at + (ptrdiff_t)i * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
   const size_t d = x->d;
   switch (x->dtype) {
@@ -60,8 +61,50 @@ static void copy_point (const gb_points *x, size_t i, void *out) {
   }
 }
 
+/* -- rows of length 1 */
+
+/* 2^-e for a row whose greatest value is near 2^e: its squares then neither overflow nor vanish. */
+static double scale_of (size_t d, const double *row) {
+  double most = 0;
+  int e;
+  for (size_t t = 0; t < d; t++) most = fmax(most, fabs(row[t]));
+  frexp(most, &e);
+  return ldexp(1, e < -1000 ? 1000 : -e);
+}
+
+#define FOUR_SUMS(value)                                                                                     \
+  double sum[4] = {0};                                                                                       \
+  for (size_t t = 0; t < d; t++) {                                                                           \
+    const double v = (value);                                                                                \
+    sum[t % 4] += v * v;                                                                                     \
+  }                                                                                                          \
+  const double by = 1 / sqrt(sum[0] + sum[2] + (sum[1] + sum[3]))
+
+/* NaN where the length is 0. */
+static void make_unit_f64 (size_t d, double *row) {
+  const double scale = scale_of(d, row);
+  FOUR_SUMS(row[t] * scale);
+  for (size_t t = 0; t < d; t++) row[t] = row[t] * scale * by;
+}
+
+static void make_unit_f32 (size_t d, float *row) {
+  FOUR_SUMS((double)row[t]);
+  for (size_t t = 0; t < d; t++) row[t] = (float)((double)row[t] * by);
+}
+
+static void copy_point (const gb_points *x, size_t i, void *out) {
+  convert_point(x, i, out);
+  if (!x->unit) return;
+  if (gb_points_compute(x->dtype) == GB_F64) make_unit_f64(x->d, out);
+  else make_unit_f32(x->d, out);
+}
+
+void gb_copy_point (const gb_points *x, size_t point, void *out) { copy_point(x, point, out); }
+
+/* -- tiles */
+
 static bool lies_plain (const gb_points *x) {
-  return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
+  return !x->unit && (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
 }
 
 /* Points of tile number 'tile' of the room. */

@@ -52,6 +52,10 @@ const void *gb_point_at (const gb_point_reader *r, size_t point);
 void gb_put_point (const gb_point_reader *r, size_t point, size_t slot);
 void gb_turn_rows (const gb_point_reader *r);
 
+/* A point as T. */
+void gb_copy_point (const gb_points *x, size_t point, void *out);
+
+/* As it lies. */
 double gb_coordinate (const gb_points *x, size_t row, size_t column);
 
 static inline const void *gb_point_of (const gb_point_reader *r, const gb_point_rows *rows, size_t i) {

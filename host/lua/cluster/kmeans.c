@@ -29,8 +29,9 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"bounded", "device", "k",     "max_iter", "minibatch", "ranks",
-                                        "runs",    "seed",   "start", "tol",      "weights",   NULL};
+static const char *const fit_names[] = {"bounded", "device",  "k",    "max_iter",  "minibatch",
+                                        "ranks",   "runs",    "seed", "spherical", "start",
+                                        "tol",     "weights", NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
@@ -157,7 +158,7 @@ static void push_facts (lua_State *L, const gb_kmeans_result *r) {
   lua_setfield(L, -2, "converged");
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, runs, weights, device, ranks}): labels as they are kept (core.kmeans_labels), centroids,
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, spherical, runs, weights, device, ranks}): labels as they are kept (core.kmeans_labels), centroids,
 ** shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, true);
@@ -230,10 +231,10 @@ static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
   return m;
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, device, sums, labels, ranks}): labels (n) of i64, inertia, sums (k, d + 1) */
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, spherical, weights, device, sums, labels, ranks}): labels (n) of i64, inertia, sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "device", "k",       "labels", "ranks",
-                                      "shift",     "sums",   "weights", NULL};
+  static const char *const names[] = {"centroids", "device",    "k",    "labels",  "ranks",
+                                      "shift",     "spherical", "sums", "weights", NULL};
   lgb_points *p = lgb_checkpoints(L, true);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);

@@ -90,7 +90,8 @@ static size_t pieces_of (const gb_node *x, bool has_value) {
 static void add_piece (lgb_points *p, const gb_tensor *t, size_t first, size_t n) {
   gb_kmeans_piece *piece = &p->piece[p->npieces];
   piece->device = p->device;
-  piece->x = (gb_points){.dtype = t->dtype, .row = t->stride[0], .column = t->stride[1], .n = n, .d = p->d};
+  piece->x = (gb_points){
+      .dtype = t->dtype, .row = t->stride[0], .column = t->stride[1], .n = n, .d = p->d, .unit = p->unit};
   piece->number = p->npieces;
   p->first[p->npieces++] = first;
   p->n += n;
@@ -193,7 +194,8 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values) {
   size_t count;
   gb_node **nodes = lgb_checklist(L, 1, &count);
   luaL_argcheck(L, count > 0, 1, "at least one tensor expected");
-  *p = (lgb_points){.session = s, .device = check_device(L, s)};
+  *p =
+      (lgb_points){.session = s, .device = check_device(L, s), .unit = lgb_optbool(L, 2, "spherical", false)};
   p->source = (gb_kmeans_source){.open = lgb_tile_open, .close = lgb_tile_close, .ud = p};
   check_nodes(L, p, count, nodes);
   make_room(L, p, count, nodes);

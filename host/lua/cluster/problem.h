@@ -18,6 +18,7 @@ typedef struct lgb_points {
   gb_device *device; /* that passes over them */
   size_t npieces, n, d;
   gb_dtype dtype;
+  bool unit; /* rows are taken divided by their lengths */
   gb_kmeans_piece *piece;
   gb_node *weights;        /* NULL: none */
   gb_kmeans_source source; /* of the pieces of expressions; ud: this */
@@ -25,7 +26,7 @@ typedef struct lgb_points {
   size_t *first;           /* row of its expression that a piece begins with */
 } lgb_points;
 
-/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {device, ranks, weights}
+/* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {device, ranks, spherical, weights}
 ** are read: one of several ranks may have no points. values: the points are read, too; else only extents are known, and gb.empty is welcome. */
 lgb_points *lgb_checkpoints (lua_State *L, bool values);
 

@@ -48,11 +48,6 @@ local function algorithm_rule(v)
   return false, "one of auto, elkan, lloyd, minibatch"
 end
 
-local function spherical_rule(v)
-  if v == true then fail("option", "gb.kmeans", "spherical = true is not in this version") end
-  return v == false, "a boolean"
-end
-
 local function runs_rule(v)
   if v == "auto" then return true end
   local ok <const>, expected <const> = whole_from(1)(v)
@@ -64,7 +59,7 @@ local function tol_rule(v) return type(v) == "number" and v >= 0 and v < math.hu
 local function any() return true end
 
 local SPEC <const> = {k = whole_from(1), init = start_rule, n_init = runs_rule, max_iter = whole_from(1), tol = tol_rule,
-  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = "string", budget = any, weights = any,
+  algorithm = algorithm_rule, spherical = "boolean", seed = "integer", device = "string", budget = any, weights = any,
   ranks = "boolean"}
 
 local function checked(opts)
@@ -72,7 +67,7 @@ local function checked(opts)
   if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
-    seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
+    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
     budget = o.budget and core.bytes(o.budget, "gb.kmeans: option 'budget'") or nil}
   if out.ranks and out.algorithm == "minibatch" then
     fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
@@ -111,7 +106,7 @@ end
 local function core_options(f, weights, start, run)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan", ranks = o.ranks, runs = runs_of(o)}
+    device = o.device, spherical = o.spherical, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan", ranks = o.ranks, runs = runs_of(o)}
 end
 
 --- Of several ranks the core knows how many rows there are.
@@ -220,7 +215,7 @@ local function known_points(f, X, what)
 end
 
 local function apply(f, list, wanted)
-  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device,
+  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device, spherical = f.o.spherical,
     weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
 end
 
@@ -245,11 +240,13 @@ end
 local function distances(f, x)
   local wide <const> = x.dtype == "f64" or x.dtype == "i64"
   local t <const> = {dtype = wide and "f64" or "f32"}
-  local from <const> = x.dtype == t.dtype and x or x:to(t)
+  local from = x.dtype == t.dtype and x or x:to(t)
+  if f.o.spherical then from = from / (from * from):sum(2, {keepdim = true}):sqrt() end
   return core.sqdist(from - f.shift:to(t), (f.centroids - f.shift):to(t), nil):sqrt()
 end
 
---- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list.
+--- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list. With
+-- spherical = true of the rows divided by their lengths: sqrt(2 - 2 cos).
 function methods.transform(self, X)
   local f <const> = fitted(self, "transform")
   local list <const> = known_points(f, X, "transform")
@@ -269,6 +266,13 @@ local function begin(f, X, list, weights)
   local kept <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
   core.kmeans_drop(kept)
   return centroids, shift, core.zeros(f.o.k)
+end
+
+--- Rows divided by their lengths; where one has none, what it was before.
+local function directions(rows, before)
+  local length <const> = (rows * rows):sum(2, {keepdim = true}):sqrt()
+  local some <const> = length:gt(1e-6)
+  return core.where(some, rows / core.where(some, length, 1.0), before)
 end
 
 --- Moves each centroid to the mean of all rows of batches that were nearest to it when they came (Sculley, 2010). The first batch
@@ -293,7 +297,9 @@ function methods.partial_fit(self, X, opts)
   local total <const> = counts + sums:select(2, d + 1)
   local seen <const> = total:gt(0):unsqueeze(2)
   local before <const> = (now.centroids - now.shift) * counts:unsqueeze(2) + sums:slice(2, 1, d)
-  local centroids <const> = core.where(seen, before / core.where(seen, total:unsqueeze(2), 1.0) + now.shift, now.centroids)
+  local mean = before / core.where(seen, total:unsqueeze(2), 1.0) + now.shift
+  if f.o.spherical then mean = directions(mean, now.centroids) end
+  local centroids <const> = core.where(seen, mean, now.centroids)
   core.eval(centroids, total)
   local history <const> = {}
   for i, v in ipairs(f.counts and f.history and f.history:totable() or {}) do history[i] = v end
@@ -340,7 +346,7 @@ end
 
 function KMeans.__tostring(self)
   local f <const> = fields(self)
-  local lines <const> = {("k-means  k = %d, %s%s"):format(f.o.k, init_text(f.o), runs_of(f.o) > 1 and
+  local lines <const> = {("k-means  k = %d, %s%s%s"):format(f.o.k, f.o.spherical and "spherical, " or "", init_text(f.o), runs_of(f.o) > 1 and
     (", the best of %d runs"):format(runs_of(f.o)) or "")}
   if not f.centroids then
     lines[2] = "  no centroids yet: km:fit(X)"
