@@ -150,6 +150,11 @@ static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb
           err, GB_EOPTION,
           "k-means: device %s keeps no bounds of distances: algorithm = 'lloyd' gives the same result",
           piece[i].device->name);
+  for (size_t i = 0; r->o->start == GB_KMEANS_PARALLEL && i < r->nparts; i++)
+    if (piece[i].device->ops->cluster->nearer == NULL)
+      return gb_fail(err, GB_EOPTION,
+                     "k-means: device %s draws no many seeds at once: init = 'k-means++' takes its place",
+                     piece[i].device->name);
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");

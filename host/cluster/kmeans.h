@@ -10,7 +10,12 @@
 #include "cluster/comm.h"
 #include "program/cluster.h"
 
-typedef enum gb_kmeans_start { GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_GIVEN } gb_kmeans_start;
+typedef enum gb_kmeans_start {
+  GB_KMEANS_PLUS_PLUS,
+  GB_KMEANS_RANDOM,
+  GB_KMEANS_GIVEN,
+  GB_KMEANS_PARALLEL
+} gb_kmeans_start;
 
 typedef struct gb_kmeans_options {
   size_t k;
@@ -68,6 +73,7 @@ typedef struct gb_kmeans_result {
 typedef struct gb_kmeans_bytes {
   size_t device, home;
   size_t sums, seeds, bounds, scratch;
+  size_t candidates; /* of k-means||, at home */
 } gb_kmeans_bytes;
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 

@@ -19,6 +19,17 @@ typedef struct gb_kmeans_part {
   int64_t *block;   /* on the host: potentials of its blocks, while seeds are chosen */
 } gb_kmeans_part;
 
+/* What k-means|| collects. */
+typedef struct gb_kmeans_candidates {
+  size_t most, have;
+  void *row;        /* (most, d) of T, less the shift */
+  double *weight;   /* (most): of the points that are nearest to each */
+  int64_t *tally;   /* (most) and room for one: the same in quanta */
+  void *near;       /* (most) of T */
+  int64_t *block;   /* of them as points */
+  double *no_shift; /* (d) zeros */
+} gb_kmeans_candidates;
+
 typedef struct gb_kmeans_run {
   const gb_kmeans_options *o;
   gb_kmeans_result *out;
@@ -28,17 +39,18 @@ typedef struct gb_kmeans_run {
   gb_dtype compute;
   size_t nparts;
   gb_kmeans_part *part;
-  double *shift;         /* (d) */
-  double *centre, *next; /* (k, d), less the shift, numbers of T */
-  int64_t *sum;          /* (k, d + 1), of all workers; and room for two numbers */
-  gb_far_point *far;     /* (k); and room for one before them */
-  gb_far_point *all;     /* the same again, where there are several ranks */
-  double *candidate;     /* of seeds */
-  double *least, *most;  /* (d), one after the other; and room for two numbers */
-  double heaviest;       /* weight */
-  float *move;           /* (k): how far each centre moved */
-  int32_t *order;        /* (k): of centres, by that */
-  bool weighted;         /* some points have weights */
+  double *shift;             /* (d) */
+  double *centre, *next;     /* (k, d), less the shift, numbers of T */
+  int64_t *sum;              /* (k, d + 1), of all workers; and room for two numbers */
+  gb_far_point *far;         /* (gb_kmeans_lots); and room for one before them */
+  gb_far_point *all;         /* the same again, where there are several ranks */
+  double *candidate;         /* of seeds */
+  gb_kmeans_candidates many; /* of k-means|| */
+  double *least, *most;      /* (d), one after the other; and room for two numbers */
+  double heaviest;           /* weight */
+  float *move;               /* (k): how far each centre moved */
+  int32_t *order;            /* (k): of centres, by that */
+  bool weighted;             /* some points have weights */
   gb_quanta q;
   double apart;    /* sum of w |x - shift|^2, which 'sum' of one centre at the shift has */
   double variance; /* mean over the columns */
@@ -113,6 +125,26 @@ gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err);
 /* Bytes of seeding: of a piece on its device, and on the host. */
 size_t gb_kmeans_near_bytes (const gb_points *x);
 size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
+
+/* k-means++ from the first draw on, of which so many were made; from centre 'from' on, where points know how near those before are. */
+gb_status gb_kmeans_plus_plus (gb_kmeans_run *r, uint64_t drawn, gb_error *err);
+gb_status gb_kmeans_plus_plus_from (gb_kmeans_run *r, size_t from, gb_error *err);
+/* A point, drawn by weight. */
+gb_status gb_kmeans_draw_first (gb_kmeans_run *r, double *out, gb_error *err);
+/* A heap of the 'most' least lots, once it has so many. */
+void gb_kmeans_keep_lot (gb_far_point p, size_t most, gb_far_point *heap, size_t *have);
+/* Whether seeds are chosen by potentials of points. */
+static inline bool gb_kmeans_has_potentials (const gb_kmeans_options *o) {
+  return o->start == GB_KMEANS_PLUS_PLUS || o->start == GB_KMEANS_PARALLEL;
+}
+
+/* oversample.c: k-means||. Points that a round draws at most, and lots that a fit keeps of points. */
+size_t gb_kmeans_drawn_at_most (const gb_kmeans_options *o);
+size_t gb_kmeans_lots (const gb_kmeans_options *o);
+size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, gb_dtype compute, size_t d);
+gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, gb_dtype compute, size_t d,
+                                              void *room);
+gb_status gb_kmeans_oversample (gb_kmeans_run *r, gb_error *err);
 
 /* -- ranks.c: what several ranks do together. 'st' is what happened at this rank so far; what is returned is alike at all. */
 

@@ -78,6 +78,12 @@ static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, 
   far[at] = p;
 }
 
+/* Numbers of points: those of x begin with 'base'. */
+typedef struct gb_stream {
+  uint64_t seed, stream;
+  size_t base;
+} gb_stream;
+
 /* Scratch is memory of the device, 'scratch' bytes of it; host arrays come from the caller. Errors: EINTR; those of the device. */
 typedef struct gb_cluster_ops {
   bool unit_rows; /* points may be 'unit' */
@@ -128,6 +134,17 @@ typedef struct gb_cluster_ops {
                           const void *near, int64_t *total, void *scratch, gb_error *err);
   gb_status (*pick)(gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
                     int64_t target, size_t *row, gb_error *err);
+
+  /* Many seeds at once (k-means||); NULL: the device has them not. 'nearer' lowers 'near' by all centres, label[i] becoming the number,
+  ** first + j, of that one, and gives the potentials of blocks as 'closer' does. 'lots' gives of a block the points that are drawn, each
+  ** by a number u of its own (gb_rand_uniform of the stream, index base + i): those with u < share times their potential, apart = u /
+  ** (share * potential). 'tally' adds the weight of each point, times 'scale', to out[label]. */
+  gb_status (*nearer)(gb_device *dev, const gb_points *x, const gb_centres *c, double scale, int32_t first,
+                      bool fresh, void *near, int32_t *label, int64_t *block, void *scratch, gb_error *err);
+  gb_status (*lots)(gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
+                    const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
+  gb_status (*tally)(gb_device *dev, const gb_points *x, const int32_t *label, double scale, int64_t *out,
+                     gb_error *err);
 } gb_cluster_ops;
 
 #endif

@@ -116,7 +116,7 @@ describe("gb.kmeans", function()
     local gb, core = require "gibbous", require "gibbous.core"
     for _, dtype in ipairs{"f32", "f64"} do
       local x = (gb.randn(20000, 8, {seed = 3, dtype = dtype}) + gb.range(1, 20000, 1, {dtype = dtype}):unsqueeze(2) % 7):eval()
-      for _, init in ipairs{"k-means++", "random"} do
+      for _, init in ipairs{"k-means++", "random", "k-means||"} do
         local km = gb.kmeans{k = 7, init = init, n_init = 2, max_iter = 20}:fit(x, {weights = gb.range(1, 20000) % 3})
         local elkan = gb.kmeans{k = 7, init = init, n_init = 2, max_iter = 20, algorithm = "elkan"}
         elkan:fit(x, {weights = gb.range(1, 20000) % 3})
@@ -132,7 +132,7 @@ describe("gb.kmeans", function()
   it("has the same bits for 1 and 2 threads", function()
     local one <const>, err <const> = process.run({"-e", script}, {env = "GIBBOUS_THREADS=1"})
     assert.equal("", err)
-    assert.equal(4, select(2, one:gsub("\n", "\n")))
+    assert.equal(6, select(2, one:gsub("\n", "\n")))
     assert.equal(one, (process.run({"-e", script}, {env = "GIBBOUS_THREADS=2"})))
   end)
 
@@ -140,7 +140,7 @@ describe("gb.kmeans", function()
     for _, dtype in ipairs{"f64", "f32"} do
       local x <const> = blobs(3000, 5, 6, {spread = 3, dtype = dtype})
       local weights <const> = gb.rand(3000, {seed = 4})
-      for _, init in ipairs{"k-means++", "random", x:slice(1, 11, 16)} do
+      for _, init in ipairs{"k-means++", "k-means||", "random", x:slice(1, 11, 16)} do
         local function fit(list, budget)
           return gb.kmeans{k = 6, init = init, n_init = 2, budget = budget}:fit(list, {weights = weights})
         end
@@ -176,7 +176,8 @@ describe("gb.kmeans", function()
       {3000, 5, 4, weights = "f32", dtype = "bf16"}, {700, 3, 5, start = "f32"},
       {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"}, {999, 3, 5, dtype = "f32", n_init = 2,
         algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"}, {2500, 4, 6, pieces = 3, algorithm = "elkan"},
-      {2500, 4, 6, spherical = true}}
+      {2500, 4, 6, spherical = true}, {2500, 4, 6, init = "k-means||"}, {961, 7, 50, init = "k-means||", dtype = "f32"},
+      {2500, 4, 6, pieces = 3, init = "k-means||", algorithm = "elkan"}}
     for i, c in ipairs(cases) do
       local n <const>, d <const>, k <const> = c[1], c[2], c[3]
       local x <const> = blobs(n, d, k, {dtype = c.dtype})
@@ -366,8 +367,7 @@ describe("gb.kmeans", function()
     bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, "
       .. "tol, weights", make{k = 2, clusters = 3})
     bad("option", "did you mean 'max_iter'", make{k = 2, maxiter = 3})
-    bad("option", "init = 'k-means||' is not in this version", make{k = 2, init = "k-means||"})
-    bad("option", "'init' must be 'k-means++', 'random', a tensor", make{k = 2, init = "kmeans"})
+    bad("option", "'init' must be 'k-means++', 'k-means||', 'random', a tensor", make{k = 2, init = "kmeans"})
     bad("option", "'algorithm' must be one of auto, elkan, lloyd, minibatch", make{k = 2, algorithm = "macqueen"})
     bad("option", "'n_init' must be 'auto' or a whole number", make{k = 2, n_init = 0})
     bad("option", "'max_iter' must be a whole number", make{k = 2, max_iter = 0})
@@ -467,7 +467,7 @@ describe("gb.kmeans", function()
 
   it("gives the defined result where rows are few", function()
     local x <const> = gb.tensor{{0, 1}, {1, 1}, {2, 1}, {0, 1}, {1, 1}, {2, 1}}
-    for _, init in ipairs{"k-means++", "random"} do
+    for _, init in ipairs{"k-means++", "random", "k-means||"} do
       local km <const> = gb.kmeans{k = 5, init = init}:fit(x)
       assert.equal(0, km.inertia)
       assert.equal(2, km.empty)

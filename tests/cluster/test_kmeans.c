@@ -13,6 +13,8 @@
 #include "cpu/isa/isa.h"
 #include "support/kmeans_fit.h"
 
+static const gb_kmeans_start drawn[] = {GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_PARALLEL};
+
 /* -- published cases */
 
 static void four_weighted_points (void **state) {
@@ -57,9 +59,9 @@ static void fewer_distinct_points_than_clusters_leave_some_empty (void **state) 
   (void)state;
   double x[40];
   for (int i = 0; i < 20; i++) x[2 * i] = i % 5, x[2 * i + 1] = 1;
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     fit *f = new_fit(20, 2, x, 10);
-    f->o.start = (gb_kmeans_start)start;
+    f->o.start = drawn[i];
     run(f);
     assert_int_equal(f->st, GB_OK);
     assert_true(f->r.inertia == 0);
@@ -169,7 +171,7 @@ static void bits_depend_on_no_thread_and_no_piece (void **state) {
   for (size_t i = 0; i < 20000; i++) weight[i] = gb_rand_uniform(3, 0, i);
   static const size_t threads[] = {1, 2, 4}, pieces[] = {1, 2, 3, 8};
   for (int t = 0; t < 2; t++)
-    for (int start = 0; start < 3; start++)
+    for (int start = 0; start < 4; start++)
       for (int w = 0; w < 2; w++) {
         const gb_dtype type = t == 0 ? GB_F32 : GB_F64;
         const uint64_t want = bits(x, w == 0 ? NULL : weight, type, (gb_kmeans_start)start, 1, 1);
@@ -207,13 +209,16 @@ static void bits_are_those_of_all_fused_instruction_sets (void **state) {
 static void seeding_finds_blobs_that_are_apart (void **state) {
   (void)state;
   double *x = blobs(3000, 5, 10, 0.05, 0);
-  fit *f = new_fit(3000, 5, x, 10);
-  f->o.start = GB_KMEANS_PLUS_PLUS;
-  run(f);
-  assert_int_equal(f->st, GB_OK);
-  for (size_t i = 10; i < 3000; i++) assert_int_equal(f->label[i], f->label[i % 10]);
-  near(f->r.inertia / (3000 * 5 * 0.05 * 0.05), 1, 0.05);
-  free_fit(f);
+  static const gb_kmeans_start starts[] = {GB_KMEANS_PLUS_PLUS, GB_KMEANS_PARALLEL};
+  for (size_t s = 0; s < 2; s++) {
+    fit *f = new_fit(3000, 5, x, 10);
+    f->o.start = starts[s];
+    run(f);
+    assert_int_equal(f->st, GB_OK);
+    for (size_t i = 10; i < 3000; i++) assert_int_equal(f->label[i], f->label[i % 10]);
+    near(f->r.inertia / (3000 * 5 * 0.05 * 0.05), 1, 0.05);
+    free_fit(f);
+  }
   free(x);
 }
 
@@ -238,11 +243,11 @@ static void weights_are_repetitions (void **state) {
   for (int i = 0; i < 12; i++) near(a->centre[i], b->centre[i], 1e-9);
   free_fit(a);
   free_fit(b);
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     double only[400] = {0};
     only[17] = only[100] = only[333] = only[5] = 1e-8;
     fit *f = new_fit(400, 3, x, 4);
-    f->weight = only, f->o.start = (gb_kmeans_start)start, f->o.max_iter = 1;
+    f->weight = only, f->o.start = drawn[i], f->o.max_iter = 1;
     run(f);
     assert_int_equal(f->st, GB_OK);
     near(f->r.inertia, 0, 1e-20);
@@ -271,7 +276,7 @@ static void counts_do_not_saturate (void **state) {
 static void memory_is_what_was_predicted (void **state) {
   (void)state;
   double *x = blobs(5000, 6, 4, 1, 0);
-  for (int start = 0; start < 3; start++)
+  for (int start = 0; start < 4; start++)
     for (size_t pieces = 1; pieces <= 8; pieces *= 2)
       for (size_t threads = 1; threads <= 4; threads *= 2) {
         fit *f = new_fit(5000, 6, x, 9);
@@ -338,7 +343,7 @@ static void run_tiles (fit *f, tiles *t) {
 static void tiles_give_the_bits_of_points_that_stay (void **state) {
   (void)state;
   double *x = blobs(20000, 8, 9, 3, 1);
-  for (int start = 0; start < 3; start++)
+  for (int start = 0; start < 4; start++)
     for (size_t fail_at = 0; fail_at < 40; fail_at += 13) {
       fit *f = new_fit(20000, 8, x, 7);
       f->o.start = (gb_kmeans_start)start, f->o.given = x, f->npieces = 5, f->dtype = GB_F32;
@@ -466,9 +471,9 @@ static void a_device_without_passes_is_named (void **state) {
 static void one_point_and_one_cluster (void **state) {
   (void)state;
   static const double x[] = {3, 4};
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     fit *f = new_fit(1, 2, x, 1);
-    f->o.start = (gb_kmeans_start)start;
+    f->o.start = drawn[i];
     run(f);
     assert_int_equal(f->st, GB_OK);
     assert_true(f->centre[0] == 3 && f->centre[1] == 4 && f->r.inertia == 0 && f->label[0] == 0);

@@ -209,10 +209,6 @@ static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *
 
 /* -- seeds */
 
-static int64_t potential (const pass *p, size_t i, double near) {
-  return quanta_of(weight_of(p->x, i) * near * p->scale);
-}
-
 /* The seeds as rows of T. */
 static void put_seeds (pass *p, const gb_centres *c) {
   for (size_t i = 0; i < c->k * p->d; i++) put(p, p->centres, i, c->centre[i]);
@@ -302,4 +298,7 @@ const gb_cluster_ops gb_cpu_cluster_ops = {.unit_rows = true,
                                            .pick = pick,
                                            .read = read_point,
                                            .farthest = farthest,
-                                           .relabel = relabel};
+                                           .relabel = relabel,
+                                           .nearer = gb_come_nearer,
+                                           .lots = gb_draw_lots,
+                                           .tally = gb_tally_labels};

@@ -108,6 +108,10 @@ static inline gb_points block_of (const gb_points *x, size_t block) {
   return part;
 }
 
+static inline int64_t potential (const pass *p, size_t i, double near) {
+  return quanta_of(weight_of(p->x, i) * near * p->scale);
+}
+
 /* -- labels */
 
 static inline void move_point (const pass *p, const void *x, size_t row, int32_t to, int64_t *sums) {

@@ -12,6 +12,15 @@ gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centre
                              gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
                              void *scratch, gb_error *err);
 
+/* many.c */
+gb_status gb_come_nearer (gb_device *dev, const gb_points *x, const gb_centres *c, double scale,
+                          int32_t first, bool fresh, void *near, int32_t *label, int64_t *block,
+                          void *scratch, gb_error *err);
+gb_status gb_draw_lots (gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
+                        const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
+gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
+                           int64_t *out, gb_error *err);
+
 #define GB_MOST_LANES 64 /* of a tile */
 
 /* What a thread needs to read points. */

@@ -45,7 +45,9 @@ static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_no
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
-    o.start = strcmp(lua_tostring(L, -1), "random") == 0 ? GB_KMEANS_RANDOM : GB_KMEANS_PLUS_PLUS;
+    const char *name = lua_tostring(L, -1);
+    if (strcmp(name, "random") == 0) o.start = GB_KMEANS_RANDOM;
+    else o.start = strcmp(name, "k-means||") == 0 ? GB_KMEANS_PARALLEL : GB_KMEANS_PLUS_PLUS;
     lua_pop(L, 1);
     return o;
   }
@@ -86,7 +88,7 @@ static int kmeans_bytes (lua_State *L) {
   size_t tile;
   gb_error err;
   lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, &tile, &err)), &err);
-  lua_createtable(L, 0, 15);
+  lua_createtable(L, 0, 16);
   set_bytes(L, "n", p->n);
   set_bytes(L, "d", p->d);
   set_bytes(L, "size", gb_dtype_size(p->dtype));
@@ -102,7 +104,8 @@ static int kmeans_bytes (lua_State *L) {
   set_bytes(L, "seeds", batches ? 0 : b.seeds);
   set_bytes(L, "bounds", batches ? 0 : b.bounds);
   set_bytes(L, "scratch", batches ? 0 : b.scratch);
-  set_bytes(L, "state", batches ? 0 : b.home);
+  set_bytes(L, "candidates", batches ? 0 : b.candidates);
+  set_bytes(L, "state", batches ? 0 : b.home - b.candidates);
   set_bytes(L, "tile", tile);
   return 1;
 }

@@ -24,7 +24,6 @@ local function fields(self) return rawget(self, "_fields") end
 -- Options -----------------------------------------------------------------------------------------------------------------
 
 local MOST <const> = 1 << 24
-local LATER <const> = {["k-means||"] = true}
 
 local function whole_from(least)
   return function(v)
@@ -34,13 +33,12 @@ local function whole_from(least)
 end
 
 local function is_start(v)
-  return v == "k-means++" or v == "random" or core.as_tensor(v) ~= nil or type(v) == "function"
+  return v == "k-means++" or v == "k-means||" or v == "random" or core.as_tensor(v) ~= nil or type(v) == "function"
 end
 
 local function start_rule(v)
-  if type(v) == "string" and LATER[v] then fail("option", "gb.kmeans", "init = '%s' is not in this version", v) end
   if is_start(v) then return true end
-  return false, "'k-means++', 'random', a tensor (k, d) or a function of the points, k and the number of the run"
+  return false, "'k-means++', 'k-means||', 'random', a tensor (k, d) or a function of the points, k and the number of the run"
 end
 
 local function algorithm_rule(v)

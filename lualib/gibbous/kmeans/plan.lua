@@ -47,6 +47,7 @@ local function rows_of(b, runs, start)
     {what = "the start as f64", bytes = start and b.start or 0},
     {what = ("exact sums of %d threads"):format(b.workers), bytes = b.sums},
     {what = "distances to the nearest seed, a number a row", bytes = b.seeds},
+    {what = "candidates for seeds, 10 k + 1 rows, and their weights", bytes = b.candidates},
     {what = "bounds of distances, 8 B a row, less what seeds leave", bytes = b.bounds},
     {what = "packed centroids and tiles of rows", bytes = b.scratch},
     {what = "centroids before and after, sums, farthest rows", bytes = b.state},
