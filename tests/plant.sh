@@ -13,6 +13,22 @@ mkdir -p "$tree" || exit 2
 
 # file, sed script, what is wrong. A script that changes nothing is an error here.
 plants=(
+host/cpu/fold/pack.c
+'s/SCATTER_FROM(int64_t, AS, gb_i64_to_i32)/SCATTER_FROM(int64_t, AS, (int32_t))/'
+'random programs: what i32 does not hold wraps around where a fold stores it'
+
+host/cpu/fold/pack.c
+'s/GATHER(int64_t, int32_t, AS)/GATHER(int64_t, uint32_t, AS)/'
+'numbers of i32 below 0 are read as large ones'
+
+host/cpu/move/move.c
+'s/p->dtype == GB_I32 ?/p->dtype == GB_F16 ?/'
+'positions of i32 are read as i64'
+
+host/graph/build.c
+'s/t == GB_I32 \&\& gb_widens_input(op, from) ? GB_I64 : t/t/'
+'a number beside i32 must fit i32 where the result is i64'
+
 host/cpu/fold/cull.c
 's/if (!(fabs(v) < INFINITY)) return anything;/if (!(fabs(v) < INFINITY)) continue;/'
 'a tile whose box holds a NaN is left out'
@@ -1366,8 +1382,52 @@ host/cluster/minibatch.c
 'k-means: a batch begins with the first row of its tile'
 
 host/cluster/minibatch.c
-'s/w->count\[j\] = total;/w->count[j] = s[w->d];/'
+'s/w->count\[j\] += weight;/w->count[j] = weight;/'
 'k-means: centres forget the batches but the last'
+
+host/cluster/unit.c
+'s/if (!(length > least)) return false;//'
+'k-means: rows that cancel have a direction'
+
+host/cluster/lloyd.c
+'s/if (r->part->x->unit) {/if (0) {/'
+'k-means: centroids of unit vectors are their means'
+
+host/cpu/cluster/points.c
+'s/return !x->unit \&\& /return /'
+'k-means: rows of length 1 are read as they lie'
+
+host/cpu/cluster/bounded.c
+'s/: fminf(near->lower\[i\], rest);/: near->lower[i];/'
+'k-means: centres that a row is not compared to are forgotten'
+
+host/cpu/cluster/bounded.c
+'s/(12 \* d + 16) \* u \* reach \* 1.01 + b->margins.tiny/0/; s/(8 \* d + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* d + 16) \* u \* sqrt(reach) \* 1.01/0/'
+'k-means: bounds have no margin for rounding'
+
+host/cpu/isa/bounds.inc
+'s/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
+'k-means: of equally near centres the one that moved farthest is taken'
+
+host/cpu/isa/bounds.inc
+'s/fall\[i\] = at == s->farthest ? s->next : s->most/fall[i] = s->next/'
+'k-means: the centre that moved farthest is no rival'
+
+host/cluster/oversample.c
+'s/FIRST_STREAM + round, p->first}/FIRST_STREAM + round, 0}/'
+'k-means: lots are of the number in the piece'
+
+host/cluster/oversample.c
+'s/    if (c->tally\[j\] == 0) continue;//'
+'k-means: a candidate counts twice'
+
+host/cluster/oversample.c
+'s/c->weight\[c->have\] = .*/c->weight[c->have] = 1;/'
+'k-means: candidates have no weights'
+
+host/cpu/cluster/many.c
+'s/p->first || got < get/got < get/'
+'k-means: the first candidates are compared to what memory held'
 
 lualib/gibbous/kmeans/init.lua
 's/facts.inertia < best.facts.inertia/facts.inertia > best.facts.inertia/'
@@ -1414,6 +1474,11 @@ suite_of () {                     # file, what is wrong
     'k-means: '*)
       case $1 in
         host/cluster/minibatch.c) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
+        host/cluster/unit.c | host/cluster/lloyd.c | host/cpu/cluster/points.c)
+          targets=gibbous filter=spec/cluster/spherical_spec.lua ;;
+        host/cpu/cluster/bounded.c | host/cpu/isa/*) targets='test_elkan test_isa_cluster' filter='^(elkan|isa_cluster)$' ;;
+        host/cluster/oversample.c | host/cpu/cluster/many.c)
+          targets='test_kmeans test_oversample' filter='^(kmeans|oversample)$' ;;
         host/cluster/*) targets=test_kmeans filter='^kmeans$' ;;
         *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
       esac

@@ -1,7 +1,7 @@
-/* elkan.c - iterations that compute no distance which bounds tell. A point keeps its label where what it is at most apart from its centre
-** is less than what it is at least apart from any other, by more than the sums that compare them can err: so labels are those of
-** Lloyd's iterations, ties and all. Two bounds a point: Hamerly (2010), Making k-means even faster; the idea is of Elkan (2003), Using
-** the triangle inequality to accelerate k-means. */
+/* elkan.c - iterations that compute no distance which bounds tell. A point keeps its label where what it is at most apart from its
+** centre is less than what it is at least apart from any other, by more than the sums that compare them can err: so labels are those
+** of Lloyd's iterations, ties and all. Two bounds a point: Hamerly (2010), Making k-means even faster; the idea is of Elkan (2003),
+** Using the triangle inequality to accelerate k-means. */
 #include <math.h>
 
 #include "cluster/kmeans_fit.h"
@@ -79,5 +79,5 @@ gb_status gb_kmeans_forget_bounds (gb_kmeans_run *r, gb_error *err) {
 }
 
 gb_status gb_kmeans_forget_point (const gb_kmeans_part *p, size_t row, gb_error *err) {
-  return gb_memory_fill(&p->device->memory, p->bounds.upper + row, 0xff, sizeof(float), err);
+  return gb_memory_fill(&p->device->memory, p->bounds.lower + row, 0xff, sizeof(float), err);
 }

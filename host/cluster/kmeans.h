@@ -93,7 +93,7 @@ typedef struct gb_kmeans_model {
 
 /* What is wanted of points; NULL: not wanted. */
 typedef struct gb_kmeans_use {
-  int64_t *label;  /* (n), from 1 */
+  int32_t *label;  /* (n), from 1 */
   int32_t *kept;   /* (n), from 0 */
   double *inertia; /* of the points and their nearest centres */
   double *

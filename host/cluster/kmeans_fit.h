@@ -176,7 +176,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);
 
 /* elkan.c: 'assign' by bounds. before: the centres of the assignment before, r->centre where it is the first one. */
 gb_status gb_kmeans_assign_bounded (gb_kmeans_run *r, const double *before, size_t *moved, gb_error *err);
-/* Nothing is known of any point; of one. */
+/* Nothing is known of any point; of one that got another label than its nearest centre's. */
 gb_status gb_kmeans_forget_bounds (gb_kmeans_run *r, gb_error *err);
 gb_status gb_kmeans_forget_point (const gb_kmeans_part *p, size_t row, gb_error *err);
 size_t gb_kmeans_bounds_bytes (const gb_kmeans_options *o, const gb_points *x);

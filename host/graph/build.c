@@ -9,10 +9,15 @@
 
 static bool weak (const gb_node *n) { return (n->flags & GB_NODE_WEAK) != 0; }
 
+/* A number of i64, which adopts i32 alone. */
+static bool is_integer (const gb_node *n) { return n->op == GB_OP_CONST && gb_node_dtype(n) == GB_I64; }
+
 /* The dtype that weak nodes adopt: that of the first node that is not weak; if all are weak, the widest
 ** parameter's, else the first number's. */
 static gb_dtype common_dtype (int n, gb_node *const *in) {
   gb_dtype widest = GB_NDTYPES;
+  for (int i = 0; i < n; i++)
+    if (!weak(in[i]) && !is_integer(in[i])) return gb_node_dtype(in[i]);
   for (int i = 0; i < n; i++)
     if (!weak(in[i])) return gb_node_dtype(in[i]);
   for (int i = 0; i < n; i++)
@@ -21,6 +26,7 @@ static gb_dtype common_dtype (int n, gb_node *const *in) {
 }
 
 static gb_status adopt_one (gb_node *a, gb_dtype t, gb_node **out, gb_error *err) {
+  if (t == GB_I32 && is_integer(a)) return gb_node_const_as(a, t, out, err);
   if (weak(a) && gb_node_dtype(a) != t && t != GB_BOOL) {
     if (a->op == GB_OP_CONST) return gb_node_const_as(a, t, out, err);
     if (gb_dtype_is_float(t)) return gb_node_build(a->graph, GB_OP_CAST, 1, &a, NULL, NULL, t, out, err);
@@ -29,8 +35,7 @@ static gb_status adopt_one (gb_node *a, gb_dtype t, gb_node **out, gb_error *err
   return GB_OK;
 }
 
-gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err) {
-  const gb_dtype t = n > 0 ? common_dtype(n, in) : GB_F64;
+static gb_status adopt (gb_dtype t, int n, gb_node *const *in, gb_node **out, gb_error *err) {
   for (int i = 0; i < n; i++) {
     const gb_status st = adopt_one(in[i], t, &out[i], err);
     if (st == GB_OK) continue;
@@ -40,13 +45,19 @@ gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err) {
   return GB_OK;
 }
 
+gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err) {
+  return adopt(n > 0 ? common_dtype(n, in) : GB_F64, n, in, out, err);
+}
+
 /* op(in...) after dtype adoption among the inputs from 'from'. */
 static gb_status build_adopted (gb_op op, int n, gb_node *const *in, int from, const gb_attr *attr,
                                 gb_node **out, gb_error *err) {
   gb_node *few[4], **same = n <= 4 ? few : malloc((size_t)n * sizeof *same);
   if (same == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the inputs of %s", gb_ops[op].name);
   for (int i = 0; i < from; i++) same[i] = in[i];
-  gb_status st = gb_adopt(n - from, in + from, same + from, err);
+  const gb_dtype t = common_dtype(n - from, in + from),
+                 own = t == GB_I32 && gb_widens_input(op, from) ? GB_I64 : t;
+  gb_status st = adopt(own, n - from, in + from, same + from, err);
   if (st == GB_OK) {
     st = gb_node_build(in[0]->graph, op, n, same, attr, NULL, GB_F64, out, err);
     for (int i = from; i < n; i++) gb_node_unref(same[i]);

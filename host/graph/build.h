@@ -6,9 +6,9 @@
 #include "graph/node.h"
 
 /* out[i] = in[i], counted, brought to one dtype: GB_NODE_WEAK nodes adopt the dtype of the first that is not.
-** Numbers are rebuilt in that dtype; parameters and expressions of them are cast. If this is impossible the
-** inputs are returned unchanged, so that the op's shape rule reports them. Errors: EDTYPE: a number that is
-** not an i64. */
+** Numbers are rebuilt in that dtype, those of i64 beside i32; parameters and expressions of them are cast. If this
+** is impossible the inputs are returned unchanged, so that the op's shape rule reports them. Errors: EDTYPE: a
+** number that is not an i64 or i32. */
 gb_status gb_adopt (int n, gb_node *const *in, gb_node **out, gb_error *err);
 
 gb_status gb_map1 (gb_op op, gb_node *a, gb_node **out, gb_error *err);

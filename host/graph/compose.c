@@ -21,7 +21,7 @@ static double count_over (const gb_shape *s, unsigned axes) {
 static gb_node *as_float (gb_formula *e, gb_node *a) {
   if (gb_node_dtype(a) == GB_BOOL)
     return gb_ex_where(e, a, gb_ex_const(e, 1, GB_F64), gb_ex_const(e, 0, GB_F64));
-  return gb_node_dtype(a) == GB_I64 ? gb_ex_cast(e, a, GB_F64) : a;
+  return gb_dtype_is_whole(gb_node_dtype(a)) ? gb_ex_cast(e, a, GB_F64) : a;
 }
 
 /* Sums of f16 and bf16 inside a moment or a norm are f32: a sum may leave the range of f16 although the

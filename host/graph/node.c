@@ -59,7 +59,7 @@ char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
   char shape[GB_SHAPE_TEXT];
   if (n->op == GB_OP_CONST &&
       *n->name == '\0') { /* a number is one node for all script lines, so it has no line */
-    if (gb_node_dtype(n) == GB_I64) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
+    if (gb_dtype_is_whole(gb_node_dtype(n))) snprintf(buf, GB_NODE_TEXT, "the number %" PRId64, n->attr.i[0]);
     else snprintf(buf, GB_NODE_TEXT, "the number %.17g", gb_plain(n->attr.f[0]));
     return buf;
   }
@@ -371,6 +371,7 @@ gb_status gb_node_build (gb_graph *g, gb_op op, int nin, gb_node *const *in, con
   gb_attr a = {0};
   if (attr != NULL) a = *attr;
   if (!is_in_place(op, nin, in)) return gb_build_across(g, op, nin, in, attr, shape, dtype, out, err);
+  if (gb_is_widened(op, nin, in)) return gb_build_widened(g, op, nin, in, attr, out, err);
   GB_TRY(check_grown(op, nin, in, &a, err));
   gb_value v[GB_MAX_OUTPUTS] = {0};
   GB_TRY(gb_shape_infer(op, nin, in, &a, shape, dtype, v, err));
@@ -555,9 +556,24 @@ gb_status gb_node_placeholder (gb_graph *g, const gb_shape *s, gb_dtype t, const
   return gb_node_leaf(g, &empty, GB_NODE_PLACEHOLDER, name, out, err);
 }
 
-gb_status gb_node_integer (gb_graph *g, int64_t v, gb_node **out, gb_error *err) {
+static gb_status whole (gb_graph *g, int64_t v, gb_dtype t, gb_node **out, gb_error *err) {
   const gb_attr a = {.i = {v}, .f = {(double)v}};
-  return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, GB_I64, out, err);
+  return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, t, out, err);
+}
+
+gb_status gb_node_integer (gb_graph *g, int64_t v, gb_node **out, gb_error *err) {
+  return whole(g, v, GB_I64, out, err);
+}
+
+static gb_status whole_of (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
+  const double end = t == GB_I32 ? 0x1p31 : 0x1p63;
+  const char *name = gb_dtype_name(t);
+  if (v != trunc(v))
+    return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected %s", gb_plain(v), name);
+  if (!(v >= -end && v < end))
+    return gb_fail(err, GB_EDTYPE, "%.17g is out of range, expected an %s of -2^%d .. 2^%d - 1", v, name,
+                   ilogb(end), ilogb(end));
+  return whole(g, (int64_t)v, t, out, err);
 }
 
 gb_status gb_node_const_as (const gb_node *n, gb_dtype t, gb_node **out, gb_error *err) {
@@ -570,11 +586,7 @@ gb_status gb_node_const_as (const gb_node *n, gb_dtype t, gb_node **out, gb_erro
 gb_status gb_node_const (gb_graph *g, double v, gb_dtype t, gb_node **out, gb_error *err) {
   uint64_t element = 0;
   gb_attr a = {0};
-  if (t == GB_I64 && v != trunc(v))
-    return gb_fail(err, GB_EDTYPE, "%.17g is not an integer, expected i64", gb_plain(v));
-  if (t == GB_I64 && !(v >= -0x1p63 && v < 0x1p63))
-    return gb_fail(err, GB_EDTYPE, "%.17g is out of range, expected an i64 of -2^63 .. 2^63 - 1", v);
-  if (t == GB_I64) return gb_node_integer(g, (int64_t)v, out, err);
+  if (gb_dtype_is_whole(t)) return whole_of(g, v, t, out, err);
   gb_element_set(&element, 0, t, v);
   a.f[0] = gb_element_get(&element, 0, t);
   return gb_node_build(g, GB_OP_CONST, 0, NULL, &a, NULL, t, out, err);

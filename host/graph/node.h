@@ -223,6 +223,18 @@ gb_status gb_build_across (gb_graph *g, gb_op op, int nin, gb_node *const *in, c
 gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, const gb_shape *given,
                           gb_dtype dtype, gb_value out[GB_MAX_OUTPUTS], gb_error *err);
 
+bool gb_op_is_integral (gb_op op); /* an elementwise op or a running sum that whole numbers have, too */
+
+/* widen.c: ops that compute take i32 as i64; with i64 they mix. The results of others that have such inputs are i32. */
+enum { GB_WIDENED = 3 };                                    /* most inputs of an op that computes */
+bool gb_widens_input (gb_op op, int input);                 /* of i32 */
+bool gb_is_widened (gb_op op, int nin, gb_node *const *in); /* an input is of i32, and widened */
+/* gb_node_build with these inputs cast to i64. */
+gb_status gb_build_widened (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr,
+                            gb_node **out, gb_error *err);
+/* A number or a range of i32 as one of i64; NULL: another node, which a CAST widens. */
+gb_status gb_widen (gb_node *x, gb_node **out, gb_error *err);
+
 /* canon.c: the pure canonicaliser. *out = a counted, equal, more canonical node, or NULL: build it as it
 ** is. */
 gb_status gb_canon (gb_graph *g, gb_op op, int nin, gb_node *const *in, const gb_attr *attr, gb_node **out,

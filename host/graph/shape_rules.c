@@ -72,7 +72,7 @@ static gb_status need_floats (const rule *r, int n) {
 }
 
 static gb_status need_positions (const rule *r, int i) {
-  if (dtype_at(r, i) != GB_I64) return bad_dtype(r, "expected i64 positions");
+  if (!gb_dtype_is_whole(dtype_at(r, i))) return bad_dtype(r, "expected positions of i64 or i32");
   if (shape_at(r, i)->ndim != 1) return bad_shape(r, "expected a vector of positions");
   return GB_OK;
 }
@@ -179,8 +179,8 @@ static gb_status shape_given (const rule *r) {
 
 /* -- elementwise */
 
-/* Ops defined for i64 too; the others need floats. */
-static bool is_integral (gb_op op) {
+/* The others need floats. */
+bool gb_op_is_integral (gb_op op) {
   switch (op) {
     case GB_OP_NEG:
     case GB_OP_ABS:
@@ -209,7 +209,7 @@ static gb_status shape_map (const rule *r) {
     if (dtype_at(r, i) == GB_BOOL && r->op != GB_OP_DETACH)
       return bad_dtype(r, "no arithmetic on bool, use & | ~, gb.where or :to{dtype=...}");
   GB_TRY(same_dtypes(r, 0, r->nin));
-  if (!is_integral(r->op)) GB_TRY(need_floats(r, 1));
+  if (!gb_op_is_integral(r->op)) GB_TRY(need_floats(r, 1));
   if (r->op == GB_OP_CUMSUM) {
     GB_TRY(fix_axis(r, shape_at(r, 0)->ndim));
     r->attr->i[1] = r->attr->i[1] != 0;

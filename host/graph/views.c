@@ -228,6 +228,16 @@ static gb_status number_of_mask (const view *v, gb_dtype t, gb_node **out) {
   return rc;
 }
 
+static gb_status cast (const view *v, gb_dtype to, gb_node **out) {
+  const gb_dtype from = gb_node_dtype(v->x);
+  gb_node *base = under(v->x, GB_OP_CAST);
+  if (from == GB_BOOL && (to == GB_F32 || to == GB_F64)) return number_of_mask(v, to, out);
+  if (from == GB_I32 && to == GB_I64) return gb_widen(v->x, out, v->err);
+  if (to == GB_I32 && from == GB_I64 && base != NULL && gb_node_dtype(base) == GB_I32)
+    *out = gb_node_ref(base);
+  return GB_OK;
+}
+
 gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr *attr, const gb_value *result,
                        gb_node **out, gb_error *err) {
   if (gb_ops[op].inputs != 1) return GB_OK;
@@ -237,10 +247,7 @@ gb_status gb_simplify (gb_graph *g, gb_op op, gb_node *const *in, const gb_attr 
   }
   const view v = {g, in[0], attr, &result->shape, err};
   switch (op) {
-    case GB_OP_CAST:
-      if (gb_node_dtype(in[0]) != GB_BOOL || (result->dtype != GB_F32 && result->dtype != GB_F64))
-        return GB_OK;
-      return number_of_mask(&v, result->dtype, out);
+    case GB_OP_CAST: return cast(&v, result->dtype, out);
     case GB_OP_RESHAPE: return reshape(&v, out);
     case GB_OP_UNSQUEEZE: return unsqueeze(&v, out);
     case GB_OP_SQUEEZE: return squeeze(&v, out);

@@ -68,8 +68,8 @@ typedef struct gb_error {
   char options[1024];           /* of GB_EREFUSED: the ways out, one a line */
 } gb_error;
 
-/* f64 and f32 compute; f16 and bf16 are storage; i64 holds positions; bool is one byte. */
-typedef enum gb_dtype { GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_NDTYPES } gb_dtype;
+/* f64, f32 and i64 compute; f16, bf16 and i32 are storage; bool is one byte. */
+typedef enum gb_dtype { GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_I32, GB_NDTYPES } gb_dtype;
 
 #define GB_MAXDIM 8
 typedef struct gb_shape {

@@ -25,7 +25,7 @@ static void number_text (double v, char s[NUMBER]) {
 
 static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUMBER]) {
   const size_t index[GB_MAXDIM] = {row, column};
-  if (t->dtype == GB_I64) snprintf(s, NUMBER, "%" PRId64, gb_tensor_integer_at(t, index));
+  if (gb_dtype_is_whole(t->dtype)) snprintf(s, NUMBER, "%" PRId64, gb_tensor_integer_at(t, index));
   else if (t->dtype == GB_BOOL) strcpy(s, gb_tensor_at(t, index) != 0 ? "true" : "false");
   else number_text(gb_tensor_at(t, index), s);
 }

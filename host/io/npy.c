@@ -49,7 +49,7 @@ static gb_status read_heading (reader *r, gb_error *err) {
 
 static gb_dtype dtype_of (const gb_npy_heading *h) {
   if (h->kind == 'b') return GB_BOOL;
-  if (h->kind != 'f') return GB_I64;
+  if (h->kind != 'f') return h->kind == 'i' && h->width == 4 ? GB_I32 : GB_I64;
   return h->width == 8 ? GB_F64 : h->width == 4 ? GB_F32 : GB_F16;
 }
 
@@ -136,6 +136,7 @@ static const char *descr (gb_dtype t) {
     case GB_F64: return "<f8";
     case GB_F16: return "<f2";
     case GB_I64: return "<i8";
+    case GB_I32: return "<i4";
     case GB_BOOL: return "|b1";
     default: return "<f4";
   }

@@ -5,7 +5,7 @@
 
 #include "tensor/tensor.h"
 
-/* Reads formats 1 to 3, little-endian f8 f4 f2 i8 i4 i2 i1 u1 u2 u4 b1; integers become i64, f2 stays f16;
+/* Reads formats 1 to 3, little-endian f8 f4 f2 i8 i4 i2 i1 u1 u2 u4 b1; i4 stays i32, other integers become i64, f2 stays f16;
 ** Fortran order is transposed into row-major. The heading must have exactly NumPy's keys, each once, and the
 ** data exactly the length it states. The tensor, and at most GB_NPY_SLICE bytes beside it, are charged to
 ** 'l'. Errors: EIO, EFORMAT (what is wrong and where), ENOMEM, EINTR. */

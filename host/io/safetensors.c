@@ -23,7 +23,7 @@ static const struct element {
 } elements[] = {
     {"F64", GB_F64, 8, false},   {"F32", GB_F32, 4, false}, {"F16", GB_F16, 2, false},
     {"BF16", GB_BF16, 2, false}, {"I64", GB_I64, 8, true},  {"BOOL", GB_BOOL, 1, false},
-    {"I32", GB_I64, 4, true},    {"I16", GB_I64, 2, true},  {"I8", GB_I64, 1, true},
+    {"I32", GB_I32, 4, true},    {"I16", GB_I64, 2, true},  {"I8", GB_I64, 1, true},
     {"U32", GB_I64, 4, false},   {"U16", GB_I64, 2, false}, {"U8", GB_I64, 1, false},
 };
 

@@ -30,7 +30,7 @@ typedef struct gb_tensor_set {
   bool canonical;      /* read: the heading is byte for byte what gb_safetensors_write produces */
 } gb_tensor_set;
 
-/* Reads F64 F32 F16 BF16 I64 BOOL as they are; I8 I16 I32 U8 U16 U32 become i64. Tensors are charged to 'l'
+/* Reads F64 F32 F16 BF16 I64 I32 BOOL as they are; I8 I16 U8 U16 U32 become i64. Tensors are charged to 'l'
 ** and come in the order of the file. Every size is checked before memory for data is allocated, so a file
 ** takes at most eight times its length. While it is read, the heading is charged with the upper bound of its
 ** memory. Errors: EIO; EFORMAT (what is wrong, what was expected); ENOMEM; EINTR. 'out' is empty after an

@@ -10,8 +10,9 @@
 #include "tensor/host.h"
 
 static const char *element_name (gb_dtype t) {
-  static const char *const names[GB_NDTYPES] = {[GB_F64] = "F64",   [GB_F32] = "F32", [GB_F16] = "F16",
-                                                [GB_BF16] = "BF16", [GB_I64] = "I64", [GB_BOOL] = "BOOL"};
+  static const char *const names[GB_NDTYPES] = {
+      [GB_F64] = "F64", [GB_F32] = "F32",   [GB_F16] = "F16", [GB_BF16] = "BF16",
+      [GB_I64] = "I64", [GB_BOOL] = "BOOL", [GB_I32] = "I32"};
   return names[t];
 }
 

@@ -176,21 +176,23 @@ static bool repeats_itself (const gb_lower_state *s, const gb_node *n) {
 }
 
 static bool is_half (const gb_node *n) { return gb_dtype_is_half(gb_node_dtype(n)); }
+static bool is_storage (const gb_node *n) { return gb_dtype_is_storage(gb_node_dtype(n)); }
 
 bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n) {
   if (n->op != GB_OP_CAST || gb_is_leaf(n) || gb_node_dtype(n) == GB_BOOL ||
       gb_node_dtype(n->in[0]) == GB_BOOL)
     return false;
+  if (gb_hands_on(n)) return true;
   const bool twice = is_half(n) && gb_node_dtype(n->in[0]) == GB_I64; /* rounded to f64 before f32 */
   const bool number = numel(n) == 1 &&
-                      !is_half(n); /* a parameter: read by each consumer, no step for itself */
+                      !is_storage(n); /* a parameter: read by each consumer, no step for itself */
   return !twice && (number || gb_streams(s, n->in[0]));
 }
 
 /* What it is made of is read in another type than it is computed in, hence from memory, where it may exist in part. */
 static bool changes_type (const gb_node *n, const gb_node *in) {
   const gb_dtype own = gb_class_of(n), of = gb_class_of(in);
-  if (numel(in) == 1) return false;
+  if (numel(in) == 1 || gb_hands_on(n)) return false;
   return n->op == GB_OP_CAST || (own != of && own != GB_BOOL && of != GB_BOOL);
 }
 
@@ -208,7 +210,7 @@ static void decide (gb_lower_state *s, gb_node *n, int *height) {
                                                               from->read >= 2 * numel(n->in[i])));
   }
   height[n->index] = below + 1;
-  if (kind == GB_KIND_OPAQUE && gb_is_inlined_cast(s, n)) d->stored = d->staged = is_half(n);
+  if (kind == GB_KIND_OPAQUE && gb_is_inlined_cast(s, n)) d->stored = d->staged = is_storage(n);
   else if (kind == GB_KIND_LEAF || kind == GB_KIND_OPAQUE) d->stored = true;
   else if (kind == GB_KIND_REDUCE || kind == GB_KIND_FOLD) {
     const bool part = 2 * d->visited < numel(n);

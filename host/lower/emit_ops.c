@@ -240,10 +240,6 @@ static int emit_radial (gb_emitter *e, gb_node *n, const gb_map *m) {
 static int emit_elementwise (gb_emitter *e, gb_node *n, const gb_map *m) {
   int v[3];
   if (n->op == GB_OP_RADIAL) return emit_radial(e, n, m);
-  if (gb_hands_on(n)) {
-    const gb_map below = gb_map_broadcast(m, gb_node_shape(n), gb_node_shape(n->in[0]));
-    return gb_emit_value(e, n->in[0], &below);
-  }
   return emit_inputs(e, n, m, v) < 0 ? -1 : gb_emit_map(e, n->op, v[0], v[1], v[2]);
 }
 
@@ -272,7 +268,13 @@ static int emit_view (gb_emitter *e, gb_node *n, const gb_map *m) {
   return operand < 0 ? -1 : gb_emit_load(e, operand);
 }
 
+static int emit_handed_on (gb_emitter *e, gb_node *n, const gb_map *m) {
+  const gb_map below = gb_map_broadcast(m, gb_node_shape(n), gb_node_shape(n->in[0]));
+  return gb_emit_value(e, n->in[0], &below);
+}
+
 int gb_emit_body (gb_emitter *e, gb_node *n, const gb_map *m) {
+  if (gb_hands_on(n)) return emit_handed_on(e, n, m);
   switch (gb_ops[n->op].kind) {
     case GB_KIND_GEN:
       switch (n->op) {

@@ -184,12 +184,14 @@ gb_map gb_map_transposed (const gb_map *m, int ndim); /* the last two dimensions
 /* decide.c */
 gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs);
 bool gb_is_leaf (const gb_node *n);
-/* Has the value of its first input and computes nothing (gb_node_reads). */
+/* Has the value of its first input and computes nothing (gb_node_reads); a cast of i32 to i64 by another dtype. */
 static inline bool gb_hands_on (const gb_node *n) {
+  if (n->op == GB_OP_CAST)
+    return n->nin == 1 && gb_node_dtype(n) == GB_I64 && gb_node_dtype(n->in[0]) == GB_I32;
   return n->op == GB_OP_DETACH || n->op == GB_OP_WITH_SLOPE;
 }
 bool gb_streams (const gb_lower_state *s, const gb_node *n); /* far more elements than what it is made of */
-/* CAST: reads its input, as it is stored, in the result's type */
+/* CAST: reads its input, as it is stored or, of i32 to i64, computed, in the result's type */
 bool gb_is_inlined_cast (const gb_lower_state *s, const gb_node *n);
 bool gb_matmul_is_fold (const gb_lower_state *s, const gb_node *n);
 bool gb_both_stream (const gb_lower_state *s, const gb_node *n); /* MATMUL: the operands */

@@ -64,15 +64,25 @@ static const char *path_text (lua_State *L, const filler *f, int depth) {
   return lua_tostring(L, -1);
 }
 
+static void fill_whole (lua_State *L, filler *f, int depth) {
+  int whole;
+  void *to = gb_host_elements(f->out);
+  const lua_Integer v = lua_tointegerx(L, -1, &whole);
+  if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
+  if (f->out->dtype == GB_I64) ((int64_t *)to)[f->at++] = v;
+  else if (v == gb_i64_to_i32(v)) ((int32_t *)to)[f->at++] = gb_i64_to_i32(v);
+  else
+    lgb_fail(L, GB_EDTYPE, "element %s, %lld, is out of range, expected an i32 of -2^31 .. 2^31 - 1",
+             path_text(L, f, depth - 1), (long long)v);
+}
+
 static void fill_element (lua_State *L, filler *f, int depth) {
   const bool want_boolean = f->out->dtype == GB_BOOL;
   const int type = lua_type(L, -1);
   if (type == LUA_TBOOLEAN && want_boolean) {
     gb_element_set(gb_host_elements(f->out), f->at++, GB_BOOL, lua_toboolean(L, -1));
-  } else if (type == LUA_TNUMBER && f->out->dtype == GB_I64) {
-    int whole;
-    ((int64_t *)gb_host_elements(f->out))[f->at++] = lua_tointegerx(L, -1, &whole);
-    if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
+  } else if (type == LUA_TNUMBER && gb_dtype_is_whole(f->out->dtype)) {
+    fill_whole(L, f, depth);
   } else if (type == LUA_TNUMBER && !want_boolean) {
     if (f->is_free && !lgb_is_exact(L, -1)) {
       const lua_Integer v = lua_tointeger(L, -1);
@@ -258,25 +268,37 @@ static int push_range (lua_State *L, lgb_session *s, double from, double step, s
   return push_given(L, s, GB_OP_RANGE, &attr, &shape, t);
 }
 
-static lua_Integer checkwhole (lua_State *L, int arg, const char *what) {
+static lua_Integer checkwhole (lua_State *L, int arg, gb_dtype t, const char *what) {
   int whole;
   const lua_Integer v = lua_tointegerx(L, arg, &whole);
-  if (!whole) lgb_fail(L, GB_EDTYPE, "%s: whole numbers expected for i64, got %s", what, lgb_shown(L, arg));
+  if (!whole)
+    lgb_fail(L, GB_EDTYPE, "%s: whole numbers expected for %s, got %s", what, gb_dtype_name(t),
+             lgb_shown(L, arg));
   return v;
+}
+
+/* All elements lie between the first and the last. */
+static void check_ends (lua_State *L, lua_Integer first, lua_Integer last, gb_dtype t, const char *what) {
+  const lua_Integer v = first == gb_i64_to_i32(first) ? last : first;
+  if (t == GB_I32 && v != gb_i64_to_i32(v))
+    lgb_fail(L, GB_EDTYPE, "%s: %lld is out of range, expected an i32 of -2^31 .. 2^31 - 1", what,
+             (long long)v);
 }
 
 static int range_is_too_long (lua_State *L) { return lgb_fail(L, GB_ESHAPE, "range: too many elements"); }
 
 /* No sum below leaves i64: the last element lies between a and b. */
-static int push_whole_range (lua_State *L, lgb_session *s, lua_Integer a, lua_Integer b, lua_Integer step) {
+static int push_whole_range (lua_State *L, lgb_session *s, lua_Integer a, lua_Integer b, lua_Integer step,
+                             gb_dtype t) {
   const gb_attr attr = {.i = {a, step}};
   const bool rises = step > 0;
   const lua_Unsigned span = rises ? (lua_Unsigned)b - (lua_Unsigned)a : (lua_Unsigned)a - (lua_Unsigned)b;
   const lua_Unsigned steps = span / (rises ? (lua_Unsigned)step : 0 - (lua_Unsigned)step);
-  if (rises ? a > b : a < b) return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1}, GB_I64);
+  if (rises ? a > b : a < b) return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1}, t);
   if (steps >= (lua_Unsigned)1 << 48) return range_is_too_long(L);
+  check_ends(L, a, (lua_Integer)((lua_Unsigned)a + steps * (lua_Unsigned)step), t, "range");
   const gb_shape shape = gb_shape_of(1, (size_t[]){(size_t)steps + 1});
-  return push_given(L, s, GB_OP_RANGE, &attr, &shape, GB_I64);
+  return push_given(L, s, GB_OP_RANGE, &attr, &shape, t);
 }
 
 /* gb.range(a, b, step, {dtype}): a, a + step, ... up to b, which is included when it is hit within
@@ -296,9 +318,9 @@ static int make_range (lua_State *L) {
     return lgb_fail(L, GB_EOPTION, "range: finite bounds and a step other than 0 expected");
   const gb_dtype t = lgb_optdtype(L, 4, s->dtype);
   for (int i = 1; i <= 3; i++) check_exact(L, i, 4, "range");
-  if (t == GB_I64) {
-    const lua_Integer by = lua_isnil(L, 3) ? 1 : checkwhole(L, 3, "range");
-    return push_whole_range(L, s, checkwhole(L, 1, "range"), checkwhole(L, 2, "range"), by);
+  if (gb_dtype_is_whole(t)) {
+    const lua_Integer by = lua_isnil(L, 3) ? 1 : checkwhole(L, 3, t, "range");
+    return push_whole_range(L, s, checkwhole(L, 1, t, "range"), checkwhole(L, 2, t, "range"), by, t);
   }
   const double steps = floor((b - a) / step + 1e-9);
   if (steps >= 0x1p48) return range_is_too_long(L);
@@ -333,14 +355,15 @@ static int make_linspace (lua_State *L) {
     return lgb_fail(L, GB_EOPTION, "linspace: finite bounds expected, got %g and %g", gb_plain(a),
                     gb_plain(b));
   for (int i = 1; i <= 2; i++) check_exact(L, i, 4, "linspace");
-  if (n > 1 && t != GB_I64 && isinf(b - a)) return push_wide_linspace(L, s, a, b, n, t);
+  if (n > 1 && !gb_dtype_is_whole(t) && isinf(b - a)) return push_wide_linspace(L, s, a, b, n, t);
   const double step = n > 1 ? (b - a) / (double)(n - 1) : 0;
-  if (t == GB_I64) {
-    const lua_Integer first = checkwhole(L, 1, "linspace");
+  if (gb_dtype_is_whole(t)) {
+    const lua_Integer first = checkwhole(L, 1, t, "linspace");
     const gb_attr attr = {.i = {first, (int64_t)step}};
     if (step != trunc(step) || fabs(step) >= 0x1p53)
-      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected i64",
-                      gb_plain(step));
+      return lgb_fail(L, GB_EDTYPE, "linspace: a step of %.17g does not give whole numbers, expected %s",
+                      gb_plain(step), gb_dtype_name(t));
+    if (n > 0) check_ends(L, first, n > 1 ? gb_f64_to_i64(b) : first, t, "linspace");
     return push_given(L, s, GB_OP_RANGE, &attr, &(gb_shape){.ndim = 1, .dim = {n}}, t);
   }
   return push_range(L, s, a, step, n, t);

@@ -25,7 +25,7 @@ static int apply_map2 (lua_State *L, gb_op op) {
   lua_settop(L, 2);
   lgb_checkpair(L, 1, 2, &x, &y);
   const bool divides = op == GB_OP_IDIV || op == GB_OP_MOD;
-  if (divides && y->op == GB_OP_CONST && gb_node_dtype(y) == GB_I64 && y->attr.i[0] == 0)
+  if (divides && y->op == GB_OP_CONST && gb_dtype_is_whole(gb_node_dtype(y)) && y->attr.i[0] == 0)
     return lgb_fail(L, GB_EOPTION, "%s: integers divided by the number 0", gb_ops[op].name);
   lgb_tensor *z = lgb_newtensor(L);
   gb_error err;

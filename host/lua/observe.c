@@ -119,7 +119,7 @@ static int m_eval (lua_State *L) {
 /* -- numbers */
 
 void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
-  if (t->dtype == GB_I64) {
+  if (gb_dtype_is_whole(t->dtype)) {
     lua_pushinteger(L, gb_tensor_integer_at(t, index));
   } else if (t->dtype == GB_BOOL) {
     lua_pushboolean(L, gb_tensor_at(t, index) != 0);

@@ -16,7 +16,7 @@
 typedef union number {
   double f;
   int64_t i;
-} number; /* i of i64, else f */
+} number; /* i of i64 and i32, else f */
 
 /* Which positions of each axis are shown: all, or 'edge' at either end. */
 typedef struct sample {
@@ -48,7 +48,7 @@ static void choose (sample *p, const gb_shape *shape, size_t edge, bool whole) {
 }
 
 static number number_at (const gb_tensor *t, const size_t *index) {
-  if (t->dtype == GB_I64) return (number){.i = gb_tensor_integer_at(t, index)};
+  if (gb_dtype_is_whole(t->dtype)) return (number){.i = gb_tensor_integer_at(t, index)};
   return (number){.f = gb_tensor_at(t, index)};
 }
 
@@ -129,7 +129,7 @@ typedef struct style {
 
 static void cell (const style *f, number shown, char text[CELL]) {
   const double v = shown.f;
-  if (f->dtype == GB_I64) snprintf(text, CELL, "%lld", (long long)shown.i);
+  if (gb_dtype_is_whole(f->dtype)) snprintf(text, CELL, "%lld", (long long)shown.i);
   else if (f->dtype == GB_BOOL) snprintf(text, CELL, "%s", v != 0 ? "true" : "false");
   else if (isnan(v)) snprintf(text, CELL, "nan");
   else if (isinf(v)) snprintf(text, CELL, v > 0 ? "inf" : "-inf");

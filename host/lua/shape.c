@@ -231,13 +231,13 @@ static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, const 
   return leaf_of_positions(L, s, arg, holder, x->device);
 }
 
-/* Positions along 'axis' of x: an i64 tensor, a bool tensor, or, on the device of x, a list or one number. */
+/* Positions along 'axis' of x: a tensor of i64 or i32, a bool tensor, or, on the device of x, a list or one number. */
 static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_node *x, int axis) {
   const size_t extent = gb_node_shape(x)->dim[axis];
   gb_node *idx = lgb_tonode(L, arg);
   if (idx != NULL && gb_node_dtype(idx) == GB_BOOL) return positions_of_mask(L, s, arg, idx, extent);
-  if (idx != NULL && gb_node_dtype(idx) != GB_I64)
-    lgb_fail(L, GB_EDTYPE, "positions must be i64 or bool, got %s (use idx:to{dtype = 'i64'})",
+  if (idx != NULL && !gb_dtype_is_whole(gb_node_dtype(idx)))
+    lgb_fail(L, GB_EDTYPE, "positions must be i64, i32 or bool, got %s (use idx:to{dtype = 'i64'})",
              gb_dtype_name(gb_node_dtype(idx)));
   if (idx != NULL) return idx;
   if (lua_type(L, arg) == LUA_TNUMBER) {
@@ -264,6 +264,15 @@ static int m_index (lua_State *L) {
                     &err);
 }
 
+/* What is put into x: a number of i64 becomes one of x's i32. */
+static gb_node *as_stored (lua_State *L, gb_node *x, gb_node *y) {
+  gb_error err;
+  if (gb_node_dtype(x) != GB_I32 || gb_node_dtype(y) != GB_I64 || y->op != GB_OP_CONST) return y;
+  lgb_tensor *own = lgb_newtensor(L);
+  lgb_result(L, gb_node_const_as(y, GB_I32, &own->node, &err), &err);
+  return own->node;
+}
+
 /* PUT or INDEX_ADD at positions of a dimension */
 static int change_entries (lua_State *L, gb_op op) {
   lgb_session *s = lgb_enter(L);
@@ -272,6 +281,7 @@ static int change_entries (lua_State *L, gb_op op) {
   const int axis = lgb_checkaxis(L, 2, x, 0);
   gb_node *idx = checkpositions(L, s, 3, x, axis);
   gb_node *y = lgb_checkoperand(L, 4, x);
+  if (op == GB_OP_PUT) y = as_stored(L, x, y);
   gb_error err;
   /* a number, or anything that broadcasts, fills the positions */
   gb_shape want = *gb_node_shape(x);

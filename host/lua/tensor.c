@@ -75,14 +75,14 @@ gb_node *lgb_pushnumber (lua_State *L, int arg, gb_dtype t) {
 }
 
 /* The type a bare Lua number takes beside 'other': whole numbers go with positions, all numbers with
-** floats. */
+** floats. Ops that keep i32 adopt it from i64. */
 static gb_dtype number_dtype (lua_State *L, int arg, const gb_node *other) {
   if (other == NULL) return lgb_session_of(L)->dtype;
   const gb_dtype t = gb_node_dtype(other);
   if (gb_dtype_is_float(t)) return t;
   int whole;
   lua_tointegerx(L, arg, &whole);
-  return t == GB_I64 && whole ? GB_I64 : lgb_session_of(L)->dtype;
+  return gb_dtype_is_whole(t) && whole ? GB_I64 : lgb_session_of(L)->dtype;
 }
 
 bool lgb_is_exact (lua_State *L, int arg) {

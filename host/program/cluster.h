@@ -23,7 +23,9 @@ typedef struct gb_points {
   bool unit;            /* each row is taken divided by its length, rounded to T */
 } gb_points;
 
-static inline gb_dtype gb_points_compute (gb_dtype t) { return t == GB_F64 || t == GB_I64 ? GB_F64 : GB_F32; }
+static inline gb_dtype gb_points_compute (gb_dtype t) {
+  return t == GB_F64 || gb_dtype_is_whole(t) ? GB_F64 : GB_F32;
+}
 
 /* Centres less the shift, on the host; all coordinates are numbers of T. */
 typedef struct gb_centres {

@@ -1,4 +1,4 @@
-/* dtype.c - sizes, names, and the conversions of the two storage formats. */
+/* dtype.c - sizes, names, conversions of elements. */
 #include "tensor/dtype.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@ static const struct {
     [GB_F64] = {"f64", 8, 1 - 0x1p-53}, [GB_F32] = {"f32", 4, 1 - 0x1p-24},
     [GB_F16] = {"f16", 2, 1 - 0x1p-11}, [GB_BF16] = {"bf16", 2, 1 - 0x1p-8},
     [GB_I64] = {"i64", 8, 0},           [GB_BOOL] = {"bool", 1, 0},
+    [GB_I32] = {"i32", 4, 0},
 };
 
 size_t gb_dtype_size (gb_dtype t) { return types[t].size; }
@@ -42,6 +43,7 @@ double gb_element_get (const void *base, size_t i, gb_dtype t) {
     case GB_F16: return (double)gb_f16_to_f32(((const uint16_t *)base)[i]);
     case GB_BF16: return (double)gb_bf16_to_f32(((const uint16_t *)base)[i]);
     case GB_I64: return (double)((const int64_t *)base)[i];
+    case GB_I32: return (double)((const int32_t *)base)[i];
     default: return ((const uint8_t *)base)[i] != 0;
   }
 }
@@ -52,7 +54,8 @@ void gb_element_set (void *base, size_t i, gb_dtype t, double v) {
     case GB_F32: ((float *)base)[i] = (float)v; break;
     case GB_F16: ((uint16_t *)base)[i] = gb_f32_to_f16((float)v); break;
     case GB_BF16: ((uint16_t *)base)[i] = gb_f32_to_bf16((float)v); break;
-    case GB_I64: ((int64_t *)base)[i] = (int64_t)v; break;
+    case GB_I64: ((int64_t *)base)[i] = gb_f64_to_i64(v); break;
+    case GB_I32: ((int32_t *)base)[i] = gb_f64_to_i32(v); break;
     default: ((uint8_t *)base)[i] = v != 0; break;
   }
 }

@@ -86,7 +86,9 @@ double gb_tensor_at (const gb_tensor *t, const size_t *index) {
 }
 
 int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index) {
-  return ((const int64_t *)t->storage->block.data)[element_at(t, index)];
+  const void *data = t->storage->block.data;
+  const size_t at = element_at(t, index);
+  return t->dtype == GB_I32 ? ((const int32_t *)data)[at] : ((const int64_t *)data)[at];
 }
 
 static gb_status visit_contiguous (const gb_tensor *t, size_t n,

@@ -49,6 +49,6 @@ gb_status gb_tensor_visit (const gb_tensor *t, gb_status (*take)(void *ud, const
 
 /* Element at a multi-index, as a double. */
 double gb_tensor_at (const gb_tensor *t, const size_t *index);
-int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index); /* of i64, exactly */
+int64_t gb_tensor_integer_at (const gb_tensor *t, const size_t *index); /* of i64 and i32, exactly */
 
 #endif

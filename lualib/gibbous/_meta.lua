@@ -3,7 +3,7 @@
 -- Dimensions and positions count from 1, negative from the end; ranges include both ends. Everything is lazy unless it
 -- says "evaluates". Shapes are written (n, m).
 
----@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"bool"
+---@alias gibbous.dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"i32"|"bool"
 ---@alias gibbous.operand gibbous.tensor|gibbous.param|number
 ---@class gibbous.make {dtype: gibbous.dtype, device: string}
 ---@class gibbous.random {dtype: gibbous.dtype, device: string, seed: integer}
@@ -170,7 +170,7 @@ function tensor:select(d, i) end
 
 --- The entries at the given positions of dimension d; a mask is observed.
 ---@param d integer
----@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64) or a mask (bool)
+---@param idx gibbous.tensor|integer[]|boolean[]|integer  positions (i64 or i32) or a mask (bool)
 ---@return gibbous.tensor
 function tensor:index(d, idx) end
 
@@ -190,13 +190,13 @@ function tensor:index_add(d, idx, y) end
 
 --- out[i, j] = x[i, index[i, j]] along d, here the last of two: one position an element.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@return gibbous.tensor  the shape of index
 function tensor:gather(d, index) end
 
 --- x with src[i, j] added at [i, index[i, j]] along d, here the last of two, in their order: the reverse of gather.
 ---@param d integer
----@param index gibbous.tensor  i64, the shape of x but for dimension d
+---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
 ---@param src gibbous.tensor|number  the shape of index
 ---@return gibbous.tensor
 function tensor:scatter_add(d, index, src) end
@@ -541,7 +541,7 @@ function tensor:nonzero() end
 
 --- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing but the result is stored.
 ---@param x gibbous.tensor  (n, ...)
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
 function gb.segment_sum(x, labels, k) end
@@ -559,7 +559,7 @@ function gb.segment_max(x, labels, k) end
 function gb.segment_min(x, labels, k) end
 
 --- How often each label occurs, i64; with weights (n) the sum of those of each. Without k observes the labels: k is the largest.
----@param labels gibbous.tensor|integer[]  (n), i64
+---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param o {k: integer, weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor (k)
 function gb.bincount(labels, o) end
@@ -573,7 +573,7 @@ function gb.bincount(labels, o) end
 function gb.histogram(x, o) end
 
 --- Rows of zeros with a 1 at each label; a mask that is not stored where it is multiplied or summed.
----@param labels gibbous.tensor|integer[]  (...), i64
+---@param labels gibbous.tensor|integer[]  (...), i64 or i32
 ---@param k integer
 ---@param o {dtype: gibbous.dtype}?
 ---@return gibbous.tensor (..., k)
@@ -1005,12 +1005,12 @@ function gb.type(v) end
 function gb.load(path, o) end
 
 --- Centroids of k clusters by Lloyd's iterations, with exact sums: the same bits for any number of threads, pieces and bytes. An
---- object with fields centroids (k, d) of f64, labels (n) of i64 from 1, inertia, iterations, converged, history, empty (clusters
---- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
---- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
---- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); budget and
---- device; weights, one a row; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their labels).
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor, ranks: boolean}
+--- object with fields centroids (k, d) of f64, labels (n) of i32 from 1, inertia, iterations, converged, history, empty (clusters
+--- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "k-means||",
+--- "random", a tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
+--- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "elkan": the same with fewer
+--- distances, "minibatch"); spherical (true: rows divided by their lengths, centroids of length 1); seed (0); budget and device; weights, one a row; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their labels).
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, spherical: boolean, seed: integer, budget: integer|string, device: string, weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
@@ -1023,7 +1023,7 @@ function kmeans:fit(X, o) end
 ---@return table
 function kmeans:plan(X, o) end
 
---- Numbers of the nearest centroids, (n) of i64, from 1. Evaluates.
+--- Numbers of the nearest centroids, (n) of i32, from 1. Evaluates.
 ---@return gibbous.tensor
 function kmeans:predict(X) end
 
@@ -1120,20 +1120,14 @@ function core.high_water(peak) end
 ---@return table<string, integer>
 function core.kmeans_bytes(list, o) end
 
---- K-means of the rows of a list of tensors: labels as they are kept, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, device, ranks.
+--- K-means of the rows of a list of tensors: labels (n) of i32 from 1, centroids and shift (f64), history, {inertia, iterations,
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, bounded (Elkan's iterations), spherical, runs, weights,
+--- device, ranks.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, device, ranks;
---- labels, sums: whether they are wanted (labels or inertia).
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, spherical, weights, device,
+--- ranks; labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
-
---- Labels of core.kmeans_fit as a tensor (n) of i64, from 1.
----@return gibbous.tensor
-function core.kmeans_labels(labels) end
-
---- Labels of core.kmeans_fit go at once.
-function core.kmeans_drop(labels) end
 
 --- The number of this rank, from 0; how many there are; messages that it has sent to the others, and their bytes.
 ---@return integer, integer, integer, integer

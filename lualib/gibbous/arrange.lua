@@ -183,7 +183,7 @@ function M.gather(x, d, index)
   local i <const> = checked_index(t, axis, index, what)
   if i.numel == 0 then return core.zeros(i.shape, {dtype = t.dtype, device = t.device}) end
   if t.ndim == 1 then return t:index(1, i) end
-  if i.shape[axis] <= few and t.dtype ~= "bool" and t.ndim < 8 then
+  if i.shape[axis] <= few and t.dtype ~= "bool" and t.dtype ~= "i32" and t.ndim < 8 then
     local own <const> = labels_of.mask(i:unsqueeze(axis + 1), t.shape[axis], axis + 1, t.dtype)
     return core.where(own, t:unsqueeze(axis), 0):sum(axis + 1)
   end
@@ -193,7 +193,8 @@ end
 --- x with src[i, j] added at [i, index[i, j]] along d (here the last of two), in their order: the reverse of gather.
 function M.scatter_add(x, d, index, src)
   local what <const> = "scatter_add"
-  local t <const> = subject.tensor(x, what)
+  local t = subject.tensor(x, what)
+  if t.dtype == "i32" then t = t:to "i64" end                              -- as index_add does
   local axis <const> = subject.dimension(t, d, what)
   local i <const> = checked_index(t, axis, index, what)
   local y = type(src) == "number" and src or subject.tensor(src, what .. ": the values")

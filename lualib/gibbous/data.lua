@@ -160,7 +160,7 @@ local read_spec <const> = {skip = "count", names = "table", na = "string", delim
   max_ratio = "positive", dtype = {"f64", "f32"}}
 
 local function cast(t, dtype)
-  local is_float <const> = t.dtype ~= "i64" and t.dtype ~= "bool"
+  local is_float <const> = t.dtype:find("f", 1, true) ~= nil
   return dtype and is_float and t.dtype ~= dtype and t:to{dtype = dtype} or t
 end
 

@@ -21,14 +21,14 @@ local function check_known(y, k, what)
     k))
 end
 
---- labels as i64; a list becomes a tensor on 'device'.
+--- labels as they are, i64 or i32; a list becomes a tensor of i64 on 'device'.
 function M.of(labels, what, device)
   local is_list <const> = type(labels) == "table" and getmetatable(labels) == nil
   local y <const> = core.as_tensor(is_list and core.tensor(labels, {dtype = "i64", device = device}) or labels)
   if y == nil then core.raise("option", ("%s: labels must be a tensor or a list, got %s"):format(what, core.type(labels))) end
-  if y.dtype ~= "i64" then
-    core.raise("dtype", ("%s: labels are whole numbers from 1, of i64, got %s: labels:to{dtype = 'i64'} rounds towards 0"):format(
-      what, y.dtype))
+  if y.dtype ~= "i64" and y.dtype ~= "i32" then
+    core.raise("dtype", ("%s: labels are whole numbers from 1, of i64 or i32, got %s: "
+      .. "labels:to{dtype = 'i64'} rounds towards 0"):format(what, y.dtype))
   end
   if device and y.device ~= device then
     core.raise("device", ("%s: the values lie on %s, the labels on %s: labels:to '%s' moves them"):format(what, device, y.device,

@@ -29,7 +29,7 @@ end
 
 --- Row j is the sum of the rows of x whose label is j, in their order; 0 of none. Work n d; nothing larger than x or the result.
 ---@param x gibbous.tensor        (n, ...)
----@param labels gibbous.tensor   (n), i64, from 1 to k
+---@param labels gibbous.tensor   (n), i64 or i32, from 1 to k
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
 function M.segment_sum(x, labels, k) return add_rows(checked(x, labels, k, "gb.segment_sum")) end
@@ -49,7 +49,8 @@ end
 
 --- Extremes of k groups of rows, in one pass over n k d masked values.
 local function extreme(x, labels, k, largest)
-  local t <const>, y <const>, n <const> = checked(x, labels, k, largest and "gb.segment_max" or "gb.segment_min")
+  local t, y <const>, n <const> = checked(x, labels, k, largest and "gb.segment_max" or "gb.segment_min")
+  if t.dtype == "i32" then t = t:to "i64" end
   local least = -math.huge
   if not is_float(t) then least = math.mininteger end
   local ndim <const>, rows <const> = t.ndim + 1, {}
@@ -67,7 +68,7 @@ function M.segment_min(x, labels, k) return extreme(x, labels, k, false) end
 
 --- How often each label occurs, (k) of i64; with weights (n) the sum of those of each label. Without k the labels are observed:
 -- k is the largest.
----@param labels gibbous.tensor   (n), i64, from 1
+---@param labels gibbous.tensor   (n), i64 or i32, from 1
 ---@param opts {k: integer, weights: gibbous.tensor}?
 ---@return gibbous.tensor (k)
 function M.bincount(labels, opts)
@@ -163,13 +164,13 @@ function M.histogram(x, opts)
 end
 
 --- Rows of zeros with a 1 at each label: a mask that streams where it is multiplied or summed.
----@param labels gibbous.tensor   (...), i64, from 1 to k
+---@param labels gibbous.tensor   (...), i64 or i32, from 1 to k
 ---@param k integer
 ---@param opts {dtype: gibbous.dtype}?
 ---@return gibbous.tensor (..., k)
 function M.one_hot(labels, k, opts)
   local what <const> = "gb.one_hot"
-  local o <const> = options.parse(opts, {dtype = {"f64", "f32", "f16", "bf16", "i64", "bool"}}, what)
+  local o <const> = options.parse(opts, {dtype = {"f64", "f32", "f16", "bf16", "i64", "i32", "bool"}}, what)
   k = subject.whole(k, 1, "k", what)
   local y <const> = labels_of.checked(labels_of.of(labels, what), k, what)
   local dtype <const> = o.dtype or core.config().dtype

@@ -78,9 +78,12 @@ describe("gb.kmeans", function()
       assert.is_true(lazy.centroids:equal(stored.centroids) and lazy.labels:equal(stored.labels), dtype)
       assert.equal(stored.inertia, lazy.inertia)
     end
-    local whole <const> = (x * 10):round():to "i64":eval()
-    assert.is_true(gb.kmeans{k = 5, init = start * 10}:fit(whole).centroids:equal(
-      gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids))
+    for _, dtype in ipairs{"i64", "i32"} do
+      local whole <const> = (x * 10):round():to(dtype):eval()
+      local km <const> = gb.kmeans{k = 5, init = start * 10}:fit(whole)
+      assert.is_true(km.centroids:equal(gb.kmeans{k = 5, init = start * 10}:fit(whole:to "f64":eval()).centroids), dtype)
+      near(km:transform(whole:to "f64"):min(2), km:transform(whole):min(2), 0)
+    end
   end)
 
   it("computes an expression tile by tile", function()
@@ -174,8 +177,9 @@ describe("gb.kmeans", function()
       {100, 2, 3}, {1000, 1, 10}, {961, 7, 5}, {5000, 6, 9, init = "random"}, {5000, 6, 9, n_init = 3},
       {2000, 33, 17, dtype = "f32"}, {4097, 16, 64, dtype = "f16", n_init = 2}, {3000, 5, 4, weights = "f64"},
       {3000, 5, 4, weights = "f32", dtype = "bf16"}, {700, 3, 5, start = "f32"},
-      {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"}, {999, 3, 5, dtype = "f32", n_init = 2,
-        algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"}, {2500, 4, 6, pieces = 3, algorithm = "elkan"},
+      {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"},
+      {999, 3, 5, dtype = "f32", n_init = 2, algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"},
+      {2500, 4, 6, pieces = 3, algorithm = "elkan"},
       {2500, 4, 6, spherical = true}, {2500, 4, 6, init = "k-means||"}, {961, 7, 50, init = "k-means||", dtype = "f32"},
       {2500, 4, 6, pieces = 3, init = "k-means||", algorithm = "elkan"}}
     for i, c in ipairs(cases) do
@@ -223,6 +227,31 @@ describe("gb.kmeans", function()
     assert.equal(p.peak, sum)
     assert.is_true((p.data + p.peak - of_threads) / p.formula <= 1.03, tostring(p))
     assert.matches("formula  %(n d %+ k d%) numbers of 4 B and a label of 4 B a row: 4,026,000,000 B", tostring(p))
+  end)
+
+  it("keeps labels as the i32 that the plan counts, and takes nothing to show them", function()
+    local n <const> = 20000
+    local x <const> = blobs(n, 2, 5)
+    local km <const> = gb.kmeans{k = 5, init = x:slice(1, 1, 5):eval(), tol = 0}:fit(x)
+    settle()
+    local before <const> = gb.memory.report().used
+    local labels <const> = km.labels
+    assert.equal("i32", labels.dtype)
+    assert.equal(labels, km.labels)
+    assert.is_true(labels:ge(1):all() and labels:le(5):all())
+    settle()
+    assert.equal(before, gb.memory.report().used)
+    local predicted <const> = km:predict(x)
+    assert.is_true(predicted:equal(labels))                                   -- of one type, too
+    settle()
+    assert.equal(before + 4 * n, gb.memory.report().used)
+    -- they go where labels go, as they lie
+    local sums <const> = gb.segment_sum(x, labels, km.k)
+    assert.is_true(gb.plan(sums).peak < 4 * n)
+    local counts <const> = gb.bincount(labels, {k = km.k})
+    near(km.centroids, sums / counts:to "f64":unsqueeze(2), 1e-9)
+    assert.equal(n, counts:sum():item())
+    near(km.inertia, ((x - km.centroids:index(1, labels)) ^ 2):sum(), 1e-9)
   end)
 
   it("never stores the distances", function()
@@ -328,6 +357,7 @@ describe("gb.kmeans", function()
     km:save(path)
     local back <const> = gb.load(path)
     assert.is_true(back.centroids:equal(km.centroids) and back.labels:equal(km.labels) and back.history:equal(km.history))
+    assert.equal("i32", back.labels.dtype)
     assert.is_true(back:predict(x):equal(km.labels))
     assert.equal(km:score(x), back:score(x))
     assert.equal(tostring(km), tostring(back))

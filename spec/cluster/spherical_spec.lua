@@ -90,7 +90,7 @@ describe("gb.kmeans{spherical = true}", function()
         assert.is_true(km:predict(x:to "f32" * 0.25):equal(km.labels))
         near(1, km:score(x) / -km.inertia, tolerance)
         local apart <const> = km:transform(x):to "f64"
-        assert.is_true(apart:argmin(2):equal(km.labels))
+        assert.same(km.labels:totable(), apart:argmin(2):totable())
         near(1, (apart:min(2) ^ 2):sum():item() / km.inertia, 1e-4)
         local same <const> = gb.kmeans{k = 5, init = init, spherical = true, n_init = 1, algorithm = "elkan"}:fit(x)
         assert.is_true(same.centroids:equal(km.centroids) and same.history:equal(km.history))

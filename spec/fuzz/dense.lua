@@ -1,5 +1,5 @@
 --- Tensors of the evaluator: {shape, dtype, v}, v a plain list in row-major order. Everything by loops over indices.
--- Elements of floats are scalars of an algebra (scalar.lua), of i64 Lua integers, of bool Lua booleans.
+-- Elements of floats are scalars of an algebra (scalar.lua), of i64 and i32 Lua integers, of bool Lua booleans.
 local M <const> = {}
 
 function M.numel(shape)
@@ -22,7 +22,14 @@ function M.same_shape(a, b)
   return true
 end
 
-function M.is_float(dtype) return dtype ~= "i64" and dtype ~= "bool" end
+function M.is_whole(dtype) return dtype == "i64" or dtype == "i32" end
+function M.is_float(dtype) return not M.is_whole(dtype) and dtype ~= "bool" end
+
+--- The dtype of what is computed from such elements: i32 is for storage.
+function M.computed(dtype) return dtype == "i32" and "i64" or dtype end
+
+--- The nearest number that i32 holds.
+function M.to_i32(v) return math.max(-0x80000000, math.min(0x7fffffff, v)) end
 
 --- Elements of a list at offset + sum of index * stride, for all indices of 'shape' in row-major order.
 function M.walk(v, shape, stride, offset)

@@ -50,8 +50,9 @@ local coarse <const> = {f16 = true, bf16 = true}
 
 function G:element(dtype, style)
   if dtype == "bool" then return self:draw(2) == 1 end
-  if dtype == "i64" then
+  if dense.is_whole(dtype) then
     if style ~= 5 then return self:integer(style == 0 and 4 or 40) end
+    if dtype == "i32" then return dense.to_i32(self:choose{0, 1 << 24, 0x7fffffff, -0x80000000} + self:integer(3)) end
     local base <const> = self:choose{0, 1 << 53, -(1 << 53), 1 << 62, math.maxinteger, math.mininteger, 1 << 31}
     return base + self:integer(3)
   end
@@ -215,24 +216,29 @@ function G:leaf(shape, dtype, style)
   return s
 end
 
---- A partner of x for elementwise work: a value, a leaf, or a number (then the second result is the number).
-function G:partner(x, style)
-  local how <const> = self:draw(8)
+--- A partner of x for elementwise work: a value, a leaf, or a number (then the second result is the number). 'computes': i32
+--- and i64 go together.
+function G:partner(x, style, computes)
+  local how <const>, dtype = self:draw(8), x.dtype
+  if computes and dense.is_whole(dtype) then dtype = self:choose{"i64", "i32"} end
   if how < 3 then
-    return self:pick(function(v) return v.dtype == x.dtype and dense.broadcast(x.shape, v.shape) ~= nil end) or x
+    return self:pick(function(v)
+      return (v.dtype == x.dtype or v.dtype == dtype) and dense.broadcast(x.shape, v.shape) ~= nil
+    end) or x
   end
   if how < 5 and x.dtype ~= "bool" then
-    local v = self:element(x.dtype, style or self:choose{1, 2, 0, 4})
-    if x.dtype == "i64" and self:chance(4) then v = self:element("i64", 5) end
+    if computes then dtype = dense.computed(dtype) end
+    local v = self:element(dtype, style or self:choose{1, 2, 0, 4})
+    if dense.is_whole(dtype) and self:chance(4) then v = self:element(dtype, 5) end
     return nil, v
   end
   local shape <const> = table.move(x.shape, 1, #x.shape, 1, {})
   for d = 1, #shape do if self:chance(3) then shape[d] = 1 end end
   if self:chance(3) then
     local first <const> = self:draw(#shape + 1) + 1
-    return self:leaf(table.move(shape, first, #shape, 1, {}), x.dtype, style)
+    return self:leaf(table.move(shape, first, #shape, 1, {}), dtype, style)
   end
-  return self:leaf(shape, x.dtype, style)
+  return self:leaf(shape, dtype, style)
 end
 
 --- Dimension d of x, as a script might count it.

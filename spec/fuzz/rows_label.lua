@@ -11,7 +11,7 @@ local function generate() return require "spec.fuzz.generate" end
 --- A value with a dimension and elements, in a type that sums are exact or rounded once in.
 local function summable(g)
   return g:pick(function(v)
-    return #v.shape >= 1 and dense.numel(v.shape) > 0 and (v.dtype == "f64" or v.dtype == "f32" or v.dtype == "i64")
+    return #v.shape >= 1 and dense.numel(v.shape) > 0 and (v.dtype == "f64" or v.dtype == "f32" or dense.is_whole(v.dtype))
   end)
 end
 
@@ -20,7 +20,7 @@ local function with_elements(g, rank)
 end
 
 local function total(S, dtype, list)
-  if dtype ~= "i64" then return S.sum(list) end
+  if not dense.is_whole(dtype) then return S.sum(list) end
   local s = 0
   for _, e in ipairs(list) do s = s + e end
   return s
@@ -28,7 +28,7 @@ end
 
 local function zero(S, dtype)
   if dense.is_float(dtype) then return S.lift(0.0) end
-  if dtype == "i64" then return 0 end
+  if dense.is_whole(dtype) then return 0 end
   return false
 end
 
@@ -52,10 +52,10 @@ local function segments(name, ops, smooth, one)
     local x <const> = summable(g)
     if not x or x.shape[1] > 40 then return nil end
     local k <const> = 1 + g:draw(3)
-    local at <const> = drawn_labels(g, x.shape[1], k)
-    return g:emit(("gb.%s(%%1, {%s}, %d)"):format(name, table.concat(at, ", "), k), {x}, dense.with_extent(x.shape, 1, k), x.dtype,
+    local at <const>, dtype <const> = drawn_labels(g, x.shape[1], k), dense.computed(x.dtype)
+    return g:emit(("gb.%s(%%1, {%s}, %d)"):format(name, table.concat(at, ", "), k), {x}, dense.with_extent(x.shape, 1, k), dtype,
       function(S, a)
-      return lines(a, 1, k, x.dtype, function(list)
+      return lines(a, 1, k, dtype, function(list)
         local out <const> = {}
         for j = 1, k do
           local own <const> = {}
@@ -72,12 +72,13 @@ local function extreme(largest)
   return function(S, dtype, list)
     local best
     for _, e in ipairs(list) do
-      local v <const>, w <const> = dtype == "i64" and e or S.val(e), best and (dtype == "i64" and best or S.val(best))
+      local whole <const> = dense.is_whole(dtype)
+      local v <const>, w <const> = whole and e or S.val(e), best and (whole and best or S.val(best))
       if v ~= v then return e end
       if best == nil or (largest and v > w) or (not largest and v < w) then best = e end
     end
     if best ~= nil then return best end
-    if dtype == "i64" then return largest and math.mininteger or math.maxinteger end
+    if dense.is_whole(dtype) then return largest and math.mininteger or math.maxinteger end
     return S.lift(largest and -math.huge or math.huge)
   end
 end
@@ -102,7 +103,8 @@ end)
 local function drawn_index(g, x, d, count)
   local shape <const> = dense.with_extent(x.shape, d, count)
   local v <const> = drawn_labels(g, dense.numel(shape), x.shape[d])
-  return ('gb.tensor(%s, {dtype = "i64"})'):format(generate().list_text(v, shape)), dense.new(shape, "i64", v)
+  local dtype <const> = g:choose{"i64", "i32"}
+  return ('gb.tensor(%s, {dtype = %q})'):format(generate().list_text(v, shape), dtype), dense.new(shape, dtype, v)
 end
 
 row("tensor.gather", {"index"}, true, function(g)
@@ -127,9 +129,10 @@ row("tensor.scatter_add", {"index_add"}, true, function(g)
   local text <const>, index <const> = drawn_index(g, x, d, count)
   local y <const> = g:leaf(index.shape, x.dtype)
   if not y then return nil end
-  return g:emit(("%%1:scatter_add(%s, %s, %%2)"):format(g:dimension_text(x, d), text), {x, y}, x.shape, x.dtype, function(S, a, b)
+  local dtype <const> = dense.computed(x.dtype)
+  return g:emit(("%%1:scatter_add(%s, %s, %%2)"):format(g:dimension_text(x, d), text), {x, y}, x.shape, dtype, function(S, a, b)
     local at <const>, new <const> = dense.rows(index, {[d] = true}), dense.rows(b, {[d] = true})
-    return lines(a, d, x.shape[d], x.dtype, function(list, i)
+    return lines(a, d, x.shape[d], dtype, function(list, i)
       local parts <const>, out <const> = {}, {}
       for k, e in ipairs(list) do parts[k] = {e} end
       for k, p in ipairs(at[i]) do table.insert(parts[p], new[i][k]) end
@@ -146,10 +149,11 @@ row("tensor.index_add", {"index_add"}, true, function(g)
   local at <const> = drawn_labels(g, count, x.shape[d])
   local y <const> = g:leaf(dense.with_extent(x.shape, d, count), x.dtype)
   if not y then return nil end
-  return g:emit(("%%1:index_add(%s, {%s}, %%2)"):format(g:dimension_text(x, d), table.concat(at, ", ")), {x, y}, x.shape, x.dtype,
+  local dtype <const> = dense.computed(x.dtype)
+  return g:emit(("%%1:index_add(%s, {%s}, %%2)"):format(g:dimension_text(x, d), table.concat(at, ", ")), {x, y}, x.shape, dtype,
     function(S, a, b)
     local new <const> = dense.rows(b, {[d] = true})
-    return lines(a, d, x.shape[d], x.dtype, function(list, i)
+    return lines(a, d, x.shape[d], dtype, function(list, i)
       local parts <const>, out <const> = {}, {}
       for k, e in ipairs(list) do parts[k] = {e} end
       for k, p in ipairs(at) do table.insert(parts[p], new[i][k]) end

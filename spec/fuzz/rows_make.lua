@@ -86,22 +86,23 @@ end
 
 local function range_row(g)
   local number_text <const> = generate().number_text
-  if g.mode == 0 and g:chance(2) then                   -- whole numbers, the ends of i64 among them
-    local a, step = g:element("i64", g:choose{0, 0, 1, 5}), g:choose{1, 2, -1, 3, -2, 5}
+  if g.mode == 0 and g:chance(2) then                   -- whole numbers, the ends of i64 and i32 among them
+    local dtype <const> = g:choose{"i64", "i64", "i32"}
+    local a, step = g:element(dtype, g:choose{0, 0, 1, 5}), g:choose{1, 2, -1, 3, -2, 5}
     local n <const> = 1 + g:draw(5)
     if g:chance(4) then step = g:choose{1 << 40, (1 << 53) + 1, -(1 << 61) - 1} end
     local last = a
     local count = 1
     while count < n do
       local next_ <const> = last + step
-      if (next_ > last) ~= (step > 0) then break end
+      if (next_ > last) ~= (step > 0) or dtype == "i32" and dense.to_i32(next_) ~= next_ then break end
       last, count = next_, count + 1
     end
-    local text <const> = ("gb.range(%s, %s, %s, {dtype = \"i64\"})"):format(number_text(a), number_text(last), number_text(step))
-    return g:emit(text, {}, {count}, "i64", function()
+    local text <const> = ("gb.range(%s, %s, %s, {dtype = %q})"):format(number_text(a), number_text(last), number_text(step), dtype)
+    return g:emit(text, {}, {count}, dtype, function()
       local out <const> = {}
       for i = 1, count do out[i] = a + (i - 1) * step end
-      return dense.new({count}, "i64", out)
+      return dense.new({count}, dtype, out)
     end)
   end
   local a <const>, step <const> = g:integer(8) / 2, g:choose{1.0, 0.5, -1.0, 2.0, -0.25}
@@ -119,9 +120,10 @@ end
 return {
   {name = "gb.tensor", ops = {"leaf"}, weight = 6, smooth = true, make = function(g)
     if g.mode == 0 then
-      local k <const> = g:draw(6)
+      local k <const> = g:draw(7)
       if k == 4 then return g:leaf(nil, "i64") end
       if k == 5 then return g:leaf(nil, "bool") end
+      if k == 6 then return g:leaf(nil, "i32") end
     end
     return g:leaf()
   end},
@@ -129,14 +131,14 @@ return {
   {name = "gb.full", public = {"gb.full", "gb.zeros", "gb.ones"}, ops = {"const", "expand"}, weight = 4, smooth = true,
     make = function(g)
     local shape <const> = long_shape(g)
-    local dtype <const> = g.mode == 0 and g:choose{g.dtype, g.dtype, "i64", "bool"} or g.dtype
+    local dtype <const> = g.mode == 0 and g:choose{g.dtype, g.dtype, "i64", "bool", "i32"} or g.dtype
     local how <const> = g:draw(3)
     local v
     if how < 2 then
       v = how + 0.0
-      if dtype == "i64" then v = how elseif dtype == "bool" then v = how == 1 end
+      if dense.is_whole(dtype) then v = how elseif dtype == "bool" then v = how == 1 end
     else
-      v = g:element(dtype, dtype == "i64" and g:choose{0, 5} or g:choose{1, 2, 4})
+      v = g:element(dtype, dense.is_whole(dtype) and g:choose{0, 5} or g:choose{1, 2, 4})
     end
     local text
     if how < 2 and #shape > 0 and dtype ~= "bool" then
@@ -166,13 +168,13 @@ return {
 
   {name = "gb.eye", ops = {"eye"}, smooth = true, make = function(g)
     local n <const> = g:extent()
-    local dtype <const> = g.mode == 0 and g:chance(6) and "i64" or g.dtype
+    local dtype <const> = g.mode == 0 and g:chance(6) and g:choose{"i64", "i32"} or g.dtype
     return g:emit(("gb.eye(%d, {dtype = %q})"):format(n, dtype), {}, {n, n}, dtype, function(S)
       local out <const> = {}
       for i = 1, n do
         for j = 1, n do
           local one <const> = i == j and 1 or 0
-          out[#out + 1] = dtype == "i64" and one or S.lift(one + 0.0)
+          out[#out + 1] = dense.is_whole(dtype) and one or S.lift(one + 0.0)
         end
       end
       return dense.new({n, n}, dtype, out)

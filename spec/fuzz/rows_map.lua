@@ -49,8 +49,9 @@ local function map_row(name, text)
       local x <const> = (g.mode == 0 and integral[name]) and g:numeric() or g:float()
       if not x then return nil end
       local written = text or "%1:" .. name .. "()"
-      if x.dtype == "i64" then
-        return g:emit(written, {x}, x.shape, "i64", function(_, a) return dense.map(integral[name], "i64", a) end)
+      if dense.is_whole(x.dtype) then
+        local dtype <const> = name == "detach" and x.dtype or "i64"
+        return g:emit(written, {x}, x.shape, dtype, function(_, a) return dense.map(integral[name], dtype, a) end)
       end
       local domain <const> = domains[name] or any
       local guard
@@ -89,15 +90,15 @@ test_row("isfinite", function(x) return x - x == 0 end)
 
 --- A statement of x and a partner. text has %1 and %2; float(S, a, b), whole(a, b) and truth(a, b) are its meanings by dtype.
 local function emit_pair(g, x, text, float, whole, truth, dtype, style)
-  local y <const>, number <const> = g:partner(x, style)
+  local y <const>, number <const> = g:partner(x, style, true)
   if not y and number == nil then return nil end
   if math.type(number) == "integer" and number == 0 and (text:find "//" or text:find " %% ") then return nil end   -- refused
   local swap <const> = g:chance(3) and (y ~= nil or text:sub(1, 3) ~= "%1:")       -- a number has no methods
   local f
   if x.dtype == "bool" then f = function() return truth end
-  elseif x.dtype == "i64" then f = function() return whole end
+  elseif dense.is_whole(x.dtype) then f = function() return whole end
   else f = function(S) return function(a, b) return float(S, a, b) end end end
-  dtype = dtype or x.dtype
+  dtype = dtype or dense.computed(x.dtype)
   if y then
     local a, b = x, y
     if swap then a, b = y, x end
@@ -149,7 +150,7 @@ for _, row in ipairs(operators) do
   local sign <const>, op <const>, float <const>, whole <const> = row[1], row[2], row[3], row[4]
   rows[#rows + 1] = {name = "x " .. sign .. " y", ops = {op}, weight = row[5], smooth = true, make = function(g)
     local x <const> = whole and g.mode == 0 and g:numeric() or g:float()
-    if not x or (x.dtype == "i64" and not whole) then return nil end
+    if not x or (dense.is_whole(x.dtype) and not whole) then return nil end
     local style
     if op == "div" or op == "mod" or op == "idiv" then style = not (g.mode == 0 and g:chance(4)) and 4 or nil end
     return emit_pair(g, x, "(%1 " .. sign .. " %2)", float, whole, nil, nil, style)
@@ -285,11 +286,13 @@ end}
 --- x as a number of another dtype.
 local function cast(S, x, from, to)
   if to == "bool" then
-    if from == "i64" then return x ~= 0 end
+    if dense.is_whole(from) then return x ~= 0 end
     return S.val(x) ~= 0
   end
+  if to == "i32" then return dense.to_i32(cast(S, x, from, "i64")) end
   if to == "i64" then
     if from == "bool" then return x and 1 or 0 end
+    if dense.is_whole(from) then return x end
     local v <const> = S.val(x)
     if v ~= v then return 0 end
     if v >= 0x1p63 then return math.maxinteger end
@@ -297,7 +300,7 @@ local function cast(S, x, from, to)
     return math.tointeger(v >= 0 and math.floor(v) or math.ceil(v))
   end
   if from == "bool" then return S.lift(x and 1.0 or 0.0) end
-  if from == "i64" then
+  if dense.is_whole(from) then
     local v <const> = x + 0.0
     return S.lift((math.tointeger(v) == x and scalar.on_grid(v)) and v or scalar.blur(v, v))
   end
@@ -308,7 +311,8 @@ end
 rows[#rows + 1] = {name = "to", ops = {"cast"}, public = {"tensor.to"}, weight = 3, smooth = true, make = function(g)
   local x <const> = g.mode == 0 and g:any() or g:float()
   if not x then return nil end
-  local to <const> = g.mode == 0 and g:choose{g.dtype, "i64", "f64", "bool", "f32", g.dtype, "f16"} or g:choose{"f32", "f64"}
+  local to <const> = g.mode == 0 and g:choose{g.dtype, "i64", "f64", "bool", "f32", g.dtype, "f16", "i32", "i32"}
+    or g:choose{"f32", "f64"}
   if dense.is_float(to) and x.most > 3e4 and to == "f16" then return nil end
   if to == x.dtype then return nil end
   local narrow = to

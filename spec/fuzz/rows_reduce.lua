@@ -94,10 +94,10 @@ local function as_floats(S, list, dtype)
 end
 
 local function float_of(x) return dense.is_float(x.dtype) and x.dtype or "f64" end
-local function sum_type(x) return x.dtype == "bool" and "f64" or x.dtype end
+local function sum_type(x) return x.dtype == "bool" and "f64" or dense.computed(x.dtype) end
 
 local function sum(S, list, dtype)
-  if dtype ~= "i64" then return S.sum(as_floats(S, list, dtype)) end
+  if not dense.is_whole(dtype) then return S.sum(as_floats(S, list, dtype)) end
   local s = 0
   for _, x in ipairs(list) do s = s + x end
   return s
@@ -106,7 +106,7 @@ end
 reduction{name = "sum", ops = {"sum"}, weight = 7, smooth = true, pick = of_any, dtype = sum_type, one = sum}
 
 reduction{name = "prod", ops = {"prod"}, weight = 6, smooth = true, pick = of_any, dtype = sum_type, one = function(S, list, dtype)
-  if dtype == "i64" then
+  if dense.is_whole(dtype) then
     local p = 1
     for _, x in ipairs(list) do p = p * x end
     return p
@@ -166,7 +166,7 @@ local function best_of(S, list, dtype, before)
 end
 
 local function orders(S, dtype)
-  if dtype == "i64" then return function(a, b) return a < b end, function(a, b) return a > b end end
+  if dense.is_whole(dtype) then return function(a, b) return a < b end, function(a, b) return a > b end end
   return S.less, function(a, b) return S.less(b, a) end
 end
 
@@ -174,7 +174,7 @@ local function extreme(largest)
   return function(S, list, dtype)
     local up <const>, down <const> = orders(S, dtype)
     local _, best <const>, ties <const> = best_of(S, list, dtype, largest and down or up)
-    if dtype == "i64" or S.level == 0 or #ties == 1 then return best end
+    if dense.is_whole(dtype) or S.level == 0 or #ties == 1 then return best end
     if not scalar.on_grid(S.val(best)) then return S.mul(best, S.lift(scalar.toss() and 1.0 or 2.0)) end
     return scalar.average(S, ties)
   end
@@ -189,7 +189,7 @@ end
 
 for _, name in ipairs{"max", "min"} do
   reduction{name = name, ops = {name}, weight = 3, smooth = true, pick = numeric, needs_elements = true,
-    one = extreme(name == "max")}
+    dtype = function(x) return dense.computed(x.dtype) end, one = extreme(name == "max")}
   reduction{name = "arg" .. name, ops = {"arg" .. name}, weight = 7, pick = numeric, needs_elements = true, ordered = true,
     dtype = function() return "i64" end, one = position(name == "max")}
 end
@@ -274,7 +274,7 @@ end
 local function method(name) return function(d) return ("%%1:%s(%s)"):format(name, d) end end
 
 along{name = "cumsum", ops = {"cumsum"}, public = {"tensor.cumsum"}, weight = 3, smooth = true, pick = numeric,
-  text = method "cumsum",
+  dtype = function(x) return dense.computed(x.dtype) end, text = method "cumsum",
   f = function(S, list, dtype)
     local out <const>, so_far <const> = {}, {}
     for i, x in ipairs(list) do

@@ -260,7 +260,7 @@ local function positions(g, n, unique)
   local how <const> = g:draw(5)
   if how == 4 then
     local p <const> = g:pick(function(v)
-      if v.dtype ~= "i64" or #v.shape ~= 1 or v.shape[1] == 0 or unique then return false end
+      if not dense.is_whole(v.dtype) or #v.shape ~= 1 or v.shape[1] == 0 or unique then return false end
       for _, i in ipairs(v.value.v) do if i < 1 or i > n then return false end end
       return true
     end)
@@ -288,7 +288,7 @@ local function positions(g, n, unique)
   end
   if how == 2 then
     for k, i in ipairs(list) do text[k] = i end
-    return ('gb.tensor({%s}, {dtype = "i64"})'):format(table.concat(text, ", ")), #list, list
+    return ('gb.tensor({%s}, {dtype = %q})'):format(table.concat(text, ", "), g:choose{"i64", "i32"}), #list, list
   end
   return "{" .. table.concat(text, ", ") .. "}", #list, list
 end
@@ -324,7 +324,7 @@ row("put", {"put"}, 4, function(g)
   local shape <const> = dense.with_extent(x.shape, d, count)
   local y, number
   if x.dtype ~= "bool" and g:chance(3) then
-    number = g:element(x.dtype, x.dtype == "i64" and g:choose{0, 5} or 2)
+    number = g:element(x.dtype, dense.is_whole(x.dtype) and g:choose{0, 5} or 2)
   else
     y = g:pick(function(v) return v.dtype == x.dtype and dense.same_shape(v.shape, shape) end) or g:leaf(shape, x.dtype)
     if not y then return nil end

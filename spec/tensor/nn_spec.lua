@@ -225,7 +225,7 @@ describe("gb.nn.cross_entropy", function()
     local logits <const> = gb.tensor(z)
     raises("index", "gb.nn.cross_entropy: label 0 of row 1 is outside 1 .. 3", gb.nn.cross_entropy, logits, labels{0, 1, 2, 1})
     raises("index", "label 4 of row 4 is outside 1 .. 3", gb.nn.cross_entropy, logits, labels{1, 1, 2, 4})
-    raises("dtype", "labels are positions from 1, of i64, got f64", gb.nn.cross_entropy, logits, gb.tensor(y))
+    raises("dtype", "labels are whole numbers from 1, of i64 or i32, got f64", gb.nn.cross_entropy, logits, gb.tensor(y))
     raises("shape", "expected logits (n, k) and labels (n), got 4x3 and 3", gb.nn.cross_entropy, logits, labels{1, 2, 3})
     raises("shape", "got 3 and 3", gb.nn.cross_entropy, logits[1], labels{1, 2, 3})
     local lazy <const> = gb.nn.cross_entropy(logits, labels(y) + 1)       -- 4 is no class, and is not known beforehand

@@ -122,7 +122,9 @@ local refusals <const> = {
   {"gb.nn.mse(gb.ones(2), gb.ones(2), {weights = gb.ones(3)})",
    "shape: gb.nn.mse: weights must be one a row or one an element: weights 3, losses 2"},
   {"gb.nn.cross_entropy(3, gb.ones(2))", "option: gb.nn.cross_entropy takes two tensors, got number and tensor"},
-  {"gb.nn.cross_entropy(gb.ones(2, 3), gb.ones(2))", "dtype: gb.nn.cross_entropy: labels are positions from 1, of i64, got f64"},
+  {"gb.nn.cross_entropy(gb.ones(2, 3), gb.ones(2))",
+    "dtype: gb.nn.cross_entropy: labels are whole numbers from 1, of i64 or i32, got f64: "
+      .. "labels:to{dtype = 'i64'} rounds towards 0"},
   {[[gb.nn.cross_entropy(gb.ones(2, 3), gb.tensor({1, 4}, {dtype = "i64"}))]],
    "index: gb.nn.cross_entropy: label 4 of row 2 is outside 1 .. 3: labels are positions, counted from 1"},
   {"gb.nn.sequential{function() return 3 end}(gb.ones(2))", "option: sequential[1] must give a tensor, got number"},

@@ -270,7 +270,7 @@ describe("views", function()
     raises("index", "position 4 is out of range 1..3", x.index, x, 2, {4})
     raises("index", "position 0", x.index, x, 2, {0})
     raises("shape", "a mask of 2 values for a dimension of extent 3", x.index, x, 2, {true, false})
-    raises("dtype", "positions must be i64 or bool", x.index, x, 2, gb.tensor{1, 2})
+    raises("dtype", "positions must be i64, i32 or bool", x.index, x, 2, gb.tensor{1, 2})
     raises("index", "position 9", function() return x:index(2, gb.tensor({9}, {dtype = "i64"})):eval() end)
   end)
 

@@ -361,7 +361,7 @@ static void tiles_give_the_bits_of_points_that_stay (void **state) {
 /* Labels, inertia and sums of n points by the first k of them, in pieces, and by a plain loop. */
 static void apply (size_t n, size_t d, size_t k, gb_dtype type, size_t npieces, int threads, bool weighted) {
   double *x = blobs(n, d, k, 1, 10), *weight = malloc(n * sizeof *weight), shift[8], inertia, want = 0;
-  int64_t *label = malloc(n * sizeof *label);
+  int32_t *label = malloc(n * sizeof *label);
   double *sum = malloc(k * (d + 1) * sizeof *sum), *by_hand = calloc(k * (d + 1), sizeof *by_hand);
   fit f = {.n = n, .d = d, .npieces = npieces, .dtype = type, .x = x, .weight = weighted ? weight : NULL};
   void *at = malloc(n * d * gb_dtype_size(type));

@@ -58,13 +58,13 @@ static void sorting_is_stable_and_puts_nan_last (void **state) {
   (void)state;
   const size_t shapes[][3] = {{1, 1, 1},  {1, 0, 3},    {2, 3, 2},  {3, 64, 1},
                               {1, 65, 2}, {2, 1000, 1}, {1, 300, 4}};
-  const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_I64};
+  const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_I64, GB_I32};
   for (size_t s = 0; s < 7; s++)
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 5; t++)
       for (int descending = 0; descending < 2; descending++) {
         const size_t *q = shapes[s], count = q[0] * q[1] * q[2];
         double *x = awkward(count);
-        for (size_t i = 0; types[t] == GB_I64 && i < count; i++) x[i] = isfinite(x[i]) ? x[i] : -7;
+        for (size_t i = 0; gb_dtype_is_whole(types[t]) && i < count; i++) x[i] = isfinite(x[i]) ? x[i] : -7;
         void *typed = converted(x, count, types[t]);
         op_case c = along(GB_OP_SORT, 1, types[t], shape3(q[0], q[1], q[2]), typed);
         c.o.attr.i[1] = descending;
@@ -140,6 +140,7 @@ static void entries_are_taken_put_and_added_at_positions (void **state) {
   (void)state;
   const size_t n = 5, k = 4, outer = 2, inner = 3;
   const int64_t position[] = {5, 1, 5, 2};
+  const int32_t narrow[] = {5, 1, 5, 2};
   double x[30], y[24];
   for (int i = 0; i < 30; i++) x[i] = i;
   for (int i = 0; i < 24; i++) y[i] = 100 + i;
@@ -155,6 +156,16 @@ static void entries_are_taken_put_and_added_at_positions (void **state) {
   add.o.op = GB_OP_INDEX_ADD;
   op_out(&add, 0, GB_F64, shape3(outer, n, inner));
   op_run_same_bits(&add);
+  op_case as_i32[] = {take, put, add};
+  for (int c = 0; c < 3; c++) {
+    as_i32[c].o.in_dtype[1] = GB_I32;
+    as_i32[c].in[1] = narrow;
+    op_out(&as_i32[c], 0, GB_F64, shape3(outer, c == 0 ? k : n, inner));
+    op_run_same_bits(&as_i32[c]);
+  }
+  assert_memory_equal(as_i32[0].out[0], take.out[0], outer * k * inner * sizeof(double));
+  assert_memory_equal(as_i32[1].out[0], put.out[0], sizeof x);
+  assert_memory_equal(as_i32[2].out[0], add.out[0], sizeof x);
   double want_put[30], want_add[30];
   memcpy(want_put, x, sizeof x), memcpy(want_add, x, sizeof x);
   for (size_t o = 0; o < outer; o++)
@@ -168,6 +179,7 @@ static void entries_are_taken_put_and_added_at_positions (void **state) {
   assert_memory_equal(put.out[0], want_put, sizeof want_put);
   assert_memory_equal(add.out[0], want_add, sizeof want_add);
   op_free(&take), op_free(&put), op_free(&add);
+  for (int c = 0; c < 3; c++) op_free(&as_i32[c]);
 }
 
 static void index_add_works_in_every_type (void **state) {
@@ -202,6 +214,13 @@ static void positions_outside_the_axis_are_named (void **state) {
     if (strstr(op_error.text, texts[k]) == NULL) fail_msg("'%s' does not say '%s'", op_error.text, texts[k]);
     op_free(&c);
   }
+  const int32_t narrow[] = {1, INT32_MIN};
+  op_case c = along(GB_OP_INDEX, 0, GB_F64, shape1(3), x);
+  op_in(&c, GB_I32, shape1(2), narrow);
+  op_out(&c, 0, GB_F64, shape1(2));
+  assert_int_equal(op_run(&c), GB_EINDEX);
+  assert_non_null(strstr(op_error.text, "position -2147483648 (entry 2)"));
+  op_free(&c);
 }
 
 static void tensors_are_joined_along_any_axis (void **state) {
@@ -252,8 +271,8 @@ static void casts_round_saturate_and_keep_nan (void **state) {
   (void)state;
   const double x[] = {0.1, -2.7, 1e300, -1e300, NAN, 0x1p63, 65519.9, 3};
   const size_t n = sizeof x / sizeof x[0];
-  for (gb_dtype from = GB_F64; from <= GB_BOOL; from++)
-    for (gb_dtype to = GB_F64; to <= GB_BOOL; to++) {
+  for (gb_dtype from = GB_F64; from < GB_NDTYPES; from++)
+    for (gb_dtype to = GB_F64; to < GB_NDTYPES; to++) {
       double tame[8];
       for (size_t i = 0; i < n; i++)
         tame[i] = gb_dtype_is_float(from) ? x[i] : (double)i - (from == GB_BOOL ? 0 : 3);
@@ -273,13 +292,26 @@ static void casts_round_saturate_and_keep_nan (void **state) {
           continue;
         }
         gb_element_set(want, i, to, v);
-        v = gb_element_get(want, i, to);
+        v = to == GB_I32 ? isnan(v) ? 0 : fmin(fmax(trunc(v), -0x1p31), 0x1p31 - 1)
+                         : gb_element_get(want, i, to);
         const double got = gb_element_get(c.out[0], i, to);
         if (!(got == v || (isnan(got) && isnan(v)))) fail_msg("%d to %d: %g, want %g", from, to, got, v);
       }
       op_free(&c);
       free(typed), free(want);
     }
+}
+
+static void i64_becomes_the_nearest_i32 (void **state) {
+  (void)state;
+  const int64_t x[] = {INT64_MIN, -(1ll << 31) - 1, -(1ll << 31), -1, (1ll << 31) - 1, 1ll << 31, INT64_MAX};
+  const int32_t want[] = {INT32_MIN, INT32_MIN, INT32_MIN, -1, INT32_MAX, INT32_MAX, INT32_MAX};
+  op_case c = op_new(GB_OP_CAST);
+  op_in(&c, GB_I64, shape1(7), x);
+  op_out(&c, 0, GB_I32, shape1(7));
+  assert_int_equal(op_run(&c), GB_OK);
+  assert_memory_equal(c.out[0], want, sizeof want);
+  op_free(&c);
 }
 
 static void i64_becomes_f32_with_one_rounding (void **state) {
@@ -420,6 +452,7 @@ int main (void) {
       cmocka_unit_test(long_rows_are_joined_in_pieces),
       cmocka_unit_test(casts_round_saturate_and_keep_nan),
       cmocka_unit_test(i64_becomes_f32_with_one_rounding),
+      cmocka_unit_test(i64_becomes_the_nearest_i32),
       cmocka_unit_test(sobol_points_are_those_of_joe_and_kuo),
       cmocka_unit_test(sobol_projections_are_perfectly_spread),
       cmocka_unit_test(sobol_in_f32_stays_inside_the_unit_interval),

@@ -251,6 +251,15 @@ static void test_views_and_reductions (void **state) {
   gb_node *whole = NEW(gibbous_tensor, session, GB_I64, &two, big, NULL);
   OK(gibbous_read(whole, GB_I64, position, 2, &err));
   assert_memory_equal(position, big, sizeof big);
+  const int32_t labels[] = {INT32_MAX, -7};
+  int32_t back[2] = {0};
+  gb_node *stored = NEW(gibbous_tensor, session, GB_I32, &two, labels, NULL);
+  OK(gibbous_read(stored, GB_I32, back, 2, &err));
+  assert_memory_equal(back, labels, sizeof labels);
+  gb_node *more = map2("add", stored, NEW(gibbous_number, session, 8));
+  assert_int_equal(gibbous_dtype(more), GB_I64);
+  OK(gibbous_read(more, GB_I64, position, 2, &err));
+  assert_true(position[0] == (INT64_C(1) << 31) + 7 && position[1] == 1);
 }
 
 /* More elements than are copied at a time. */

@@ -153,6 +153,51 @@ static void numbers_and_parameters_adopt_the_other_side (void **state) {
           gb_map2, GB_OP_ADD, f, BUILD(gb_expand, num(1), &three));
 }
 
+static gb_node *cast_to (gb_dtype t, gb_node *x) {
+  return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &x, NULL, NULL, t);
+}
+
+static gb_node *range_of (gb_dtype t, size_t n) {
+  const gb_shape s = SHAPE(n);
+  return BUILD(gb_node_build, fx.g, GB_OP_RANGE, 0, NULL, &(gb_attr){.i = {1, 1}}, &s, t);
+}
+
+static void i32_computes_as_i64_and_moves_as_it_is (void **state) {
+  (void)state;
+  gb_node *i = IN("i", 1, GB_I32, 3), *w = IN("w", 2, GB_I64, 3), *m = IN("m", 3, GB_BOOL, 3),
+          *x = IN("x", 4, GB_F64, 3);
+  gb_node *large = BUILD(gb_node_integer, fx.g, (int64_t)1 << 40);
+  assert_int_equal(gb_node_dtype(add(i, i)), GB_I64);
+  assert_ptr_equal(add(i, w), add(cast_to(GB_I64, i), w));
+  assert_int_equal(gb_node_dtype(add(i, large)), GB_I64);
+  assert_int_equal(gb_node_dtype(sum_all(i)), GB_I64);
+  assert_int_equal(gb_node_dtype(map2(GB_OP_EQ, i, w)), GB_BOOL);
+  assert_int_equal(gb_node_dtype(BUILD(gb_mean, i, 0u, false)), GB_F64);
+  assert_ptr_equal(map1(GB_OP_DETACH, i), i);
+  gb_node *kept = BUILD(gb_map3, GB_OP_WHERE, m, BUILD(gb_node_integer, fx.g, 7), i);
+  assert_int_equal(gb_node_dtype(kept), GB_I32);
+  assert_int_equal(gb_node_dtype(BUILD(gb_cat, 2, ((gb_node *[]){i, kept}), 0)), GB_I32);
+  REFUSED(GB_EDTYPE, "1099511627776 is out of range, expected an i32 of -2^31 .. 2^31 - 1", gb_map3,
+          GB_OP_WHERE, m, i, large);
+  REFUSED(GB_EDTYPE,
+          "where: dtypes differ, convert one with :to{dtype=...}: bool m 3 (a.lua:3), i32 i 3 (a.lua:1), i64 "
+          "w 3 (a.lua:2)",
+          gb_map3, GB_OP_WHERE, m, i, w);
+  REFUSED(GB_EDTYPE,
+          "add: dtypes differ, convert one with :to{dtype=...}: i32 i 3 (a.lua:1), f64 x 3 (a.lua:4)",
+          gb_map2, GB_OP_ADD, i, x);
+  REFUSED(GB_EDTYPE, "exp: expected float tensors, convert with :to{dtype=...}: i32 i 3 (a.lua:1)", gb_map1,
+          GB_OP_EXP, i);
+}
+
+static void casts_of_whole_numbers_are_canonical (void **state) {
+  (void)state;
+  gb_node *i = IN("i", 1, GB_I32, 3), *five = BUILD(gb_node_const, fx.g, 5, GB_I32);
+  assert_ptr_equal(cast_to(GB_I32, cast_to(GB_I64, i)), i);
+  assert_ptr_equal(cast_to(GB_I64, five), BUILD(gb_node_integer, fx.g, 5));
+  assert_ptr_equal(cast_to(GB_I64, range_of(GB_I32, 3)), range_of(GB_I64, 3));
+}
+
 static void truths_are_counted_as_f64 (void **state) {
   (void)state;
   gb_node *x = data_leaf_of(1, (size_t[]){4}, (double[]){1, -1, 3, 0}), *m = map2(GB_OP_GT, x, num(0));
@@ -499,6 +544,8 @@ int main (void) {
       FIXTURE_TEST(sizes_may_be_lazy_but_not_overflow),
       FIXTURE_TEST(dtype_errors_name_the_types),
       FIXTURE_TEST(numbers_and_parameters_adopt_the_other_side),
+      FIXTURE_TEST(i32_computes_as_i64_and_moves_as_it_is),
+      FIXTURE_TEST(casts_of_whole_numbers_are_canonical),
       FIXTURE_TEST(truths_are_counted_as_f64),
       FIXTURE_TEST(views_that_change_nothing_are_their_input),
       FIXTURE_TEST(ways_to_write_a_view_are_one_node),

@@ -81,8 +81,8 @@ static void fortran_order_is_transposed (void **state) {
   gb_tensor t;
   assert_int_equal(
       read_npy(1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }\n", v, sizeof v, &t), GB_OK);
-  assert_int_equal(t.dtype, GB_I64);
-  const int64_t want[] = {1, 3, 5, 2, 4, 6};
+  assert_int_equal(t.dtype, GB_I32);
+  const int32_t want[] = {1, 3, 5, 2, 4, 6};
   assert_memory_equal(t.storage->block.data, want, sizeof want);
   gb_tensor_clear(&t);
 }

@@ -184,8 +184,7 @@ static void other_integers_become_i64 (void **state) {
     const char *type;
     size_t width;
     int64_t want;
-  } rows[] = {{"I8", 1, -2},     {"U8", 1, 254}, {"I16", 2, -2},
-              {"U16", 2, 65534}, {"I32", 4, -2}, {"U32", 4, 4294967294}};
+  } rows[] = {{"I8", 1, -2}, {"U8", 1, 254}, {"I16", 2, -2}, {"U16", 2, 65534}, {"U32", 4, 4294967294}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char file[256] = {0}, heading[128];
     const size_t bytes = 3 * rows[i].width;

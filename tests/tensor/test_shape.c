@@ -150,10 +150,20 @@ static void elements_convert_with_the_types_rounding (void **state) {
     gb_dtype t;
     double in, out;
   } cases[] = {
-      {GB_F64, 0.1, 0.1},   {GB_F32, 0.1, (double)0.1f},
-      {GB_F16, 2049, 2048}, {GB_F16, 1e6, INFINITY},
-      {GB_BF16, 257, 256},  {GB_I64, -3, -3},
-      {GB_BOOL, 7, 1},      {GB_BOOL, 0, 0},
+      {GB_F64, 0.1, 0.1},
+      {GB_F32, 0.1, (double)0.1f},
+      {GB_F16, 2049, 2048},
+      {GB_F16, 1e6, INFINITY},
+      {GB_BF16, 257, 256},
+      {GB_I64, -3, -3},
+      {GB_BOOL, 7, 1},
+      {GB_BOOL, 0, 0},
+      {GB_I32, -3.9, -3},
+      {GB_I32, 0x1p40, 0x1p31 - 1},
+      {GB_I32, -INFINITY, -0x1p31},
+      {GB_I32, NAN, 0},
+      {GB_I64, NAN, 0},
+      {GB_I64, -INFINITY, -0x1p63},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     gb_element_set(buf, 0, cases[i].t, cases[i].in);

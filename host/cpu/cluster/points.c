@@ -54,6 +54,7 @@ static void convert_point (const gb_points *x, size_t i, void *out) {
   switch (x->dtype) {
     case GB_F64: COPY(double, double, *v);
     case GB_I64: COPY(int64_t, double, *v);
+    case GB_I32: COPY(int32_t, double, *v);
     case GB_F32: COPY(float, float, *v);
     case GB_F16: COPY(uint16_t, float, gb_f16_to_f32(*v));
     case GB_BF16: COPY(uint16_t, float, gb_bf16_to_f32(*v));

@@ -6,11 +6,6 @@
 #include "base/rng.h"
 #include "cpu/fold/fold.h"
 
-static int64_t to_i64 (double v) {
-  if (!(v > -0x1p63)) return v != v ? 0 : INT64_MIN;
-  return v < 0x1p63 ? (int64_t)v : INT64_MAX;
-}
-
 #define GATHER(T, S, convert)                                                                                \
   do {                                                                                                       \
     T *d = dst;                                                                                              \
@@ -28,9 +23,10 @@ static int64_t to_i64 (double v) {
 #define AS_F64(v) ((double)(v))
 #define HALF_F64(v) ((double)gb_f16_to_f32(v))
 #define BRAIN_F64(v) ((double)gb_bf16_to_f32(v))
-#define HALF_I64(v) to_i64((double)gb_f16_to_f32(v))
-#define BRAIN_I64(v) to_i64((double)gb_bf16_to_f32(v))
-#define AS_I64(v) to_i64((double)(v))
+#define HALF_I64(v) gb_f64_to_i64((double)gb_f16_to_f32(v))
+#define BRAIN_I64(v) gb_f64_to_i64((double)gb_bf16_to_f32(v))
+#define AS_I64(v) gb_f64_to_i64((double)(v))
+#define AS_I32(v) gb_f64_to_i32((double)(v))
 #define FLAG_I64(v) ((int64_t)((v) != 0))
 #define FLAG_F32(v) ((float)((v) != 0))
 #define FLAG_F64(v) ((double)((v) != 0))
@@ -42,6 +38,7 @@ static void load_f32 (void *dst, const void *src, gb_dtype from, ptrdiff_t strid
     case GB_F16: GATHER(float, uint16_t, gb_f16_to_f32); break;
     case GB_BF16: GATHER(float, uint16_t, gb_bf16_to_f32); break;
     case GB_I64: GATHER(float, int64_t, AS_F32); break;
+    case GB_I32: GATHER(float, int32_t, AS_F32); break;
     default: GATHER(float, uint8_t, FLAG_F32);
   }
 }
@@ -53,6 +50,7 @@ static void load_f64 (void *dst, const void *src, gb_dtype from, ptrdiff_t strid
     case GB_F16: GATHER(double, uint16_t, HALF_F64); break;
     case GB_BF16: GATHER(double, uint16_t, BRAIN_F64); break;
     case GB_I64: GATHER(double, int64_t, AS_F64); break;
+    case GB_I32: GATHER(double, int32_t, AS_F64); break;
     default: GATHER(double, uint8_t, FLAG_F64);
   }
 }
@@ -64,6 +62,7 @@ static void load_i64 (void *dst, const void *src, gb_dtype from, ptrdiff_t strid
     case GB_F16: GATHER(int64_t, uint16_t, HALF_I64); break;
     case GB_BF16: GATHER(int64_t, uint16_t, BRAIN_I64); break;
     case GB_I64: GATHER(int64_t, int64_t, AS); break;
+    case GB_I32: GATHER(int64_t, int32_t, AS); break;
     default: GATHER(int64_t, uint8_t, FLAG_I64);
   }
 }
@@ -82,13 +81,14 @@ void gb_exec_load_run (gb_dtype to, void *dst, const void *src, gb_dtype from, p
     for (size_t i = 0; i < n; i++, s += sstride, d += dstride) *d = (T)convert(*s);                          \
   } while (0)
 
-#define SCATTER_FROM(S, integer)                                                                             \
+#define SCATTER_FROM(S, wide, narrow)                                                                        \
   switch (to) {                                                                                              \
     case GB_F64: SCATTER(double, S, AS_F64); break;                                                          \
     case GB_F32: SCATTER(float, S, AS_F32); break;                                                           \
     case GB_F16: SCATTER(uint16_t, S, TO_F16); break;                                                        \
     case GB_BF16: SCATTER(uint16_t, S, TO_BF16); break;                                                      \
-    case GB_I64: SCATTER(int64_t, S, integer); break;                                                        \
+    case GB_I64: SCATTER(int64_t, S, wide); break;                                                           \
+    case GB_I32: SCATTER(int32_t, S, narrow); break;                                                         \
     default: SCATTER(uint8_t, S, TO_BOOL);                                                                   \
   }
 #define TO_F16(v) gb_f32_to_f16((float)(v))
@@ -99,11 +99,11 @@ void gb_exec_store_run (void *dst, gb_dtype to, ptrdiff_t dstride, const void *s
                         ptrdiff_t sstride, size_t n) {
   if (to == from && dstride == 1 && sstride == 1) memcpy(dst, src, n * gb_dtype_size(to));
   else if (from == GB_F32) {
-    SCATTER_FROM(float, AS_I64)
+    SCATTER_FROM(float, AS_I64, AS_I32)
   } else if (from == GB_F64) {
-    SCATTER_FROM(double, AS_I64)
+    SCATTER_FROM(double, AS_I64, AS_I32)
   } else {
-    SCATTER_FROM(int64_t, AS)
+    SCATTER_FROM(int64_t, AS, gb_i64_to_i32)
   }
 }
 

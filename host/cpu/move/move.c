@@ -61,14 +61,27 @@ gb_status gb_cpu_cat (const gb_opaque_call *c) {
   return GB_OK;
 }
 
-/* Positions count from 1. */
+/* Whole numbers from 1, of i64 or i32. */
+typedef struct positions {
+  const void *at;
+  gb_dtype dtype;
+} positions;
+
+static positions positions_of (const gb_opaque_call *c) { return (positions){c->in[1], c->o->in_dtype[1]}; }
+
+static int64_t position_at (const positions *p, size_t i) {
+  return p->dtype == GB_I32 ? ((const int32_t *)p->at)[i] : ((const int64_t *)p->at)[i];
+}
+
 static gb_status check_positions (const gb_opaque_call *c, size_t n) {
-  const int64_t *p = c->in[1];
+  const positions p = positions_of(c);
   const size_t count = c->o->in_shape[1].dim[0];
-  for (size_t i = 0; i < count; i++)
-    if (p[i] < 1 || (uint64_t)p[i] > n)
+  for (size_t i = 0; i < count; i++) {
+    const int64_t at = position_at(&p, i);
+    if (at < 1 || (uint64_t)at > n)
       return gb_fail(c->err, GB_EINDEX, "%s: position %lld (entry %zu) is outside 1 .. %zu",
-                     gb_ops[c->o->op].name, (long long)p[i], i + 1, n);
+                     gb_ops[c->o->op].name, (long long)at, i + 1, n);
+  }
   return GB_OK;
 }
 
@@ -77,10 +90,13 @@ typedef struct at_job {
   gb_dtype dtype;
   slabs x;      /* the tensor that positions refer to */
   size_t count; /* positions */
-  const int64_t *position;
+  positions position;
   const char *src;
   char *dst;
 } at_job;
+
+/* Counted from 0. */
+static size_t entry_at (const at_job *q, size_t i) { return (size_t)position_at(&q->position, i) - 1; }
 
 static void copy_entry (char *to, const char *from, size_t bytes) {
   if (bytes == 8) memcpy(to, from, 8); /* constant sizes compile to a move */
@@ -95,7 +111,7 @@ static void take_entries (void *ud, gb_tasks *s, size_t task, int thread) {
   for (size_t i = group * COUNT; i < group * COUNT + gb_block_extent(q->count, COUNT, group); i++) {
     if (i % 64 == 0 && !gb_tasks_poll(s)) return;
     copy_entry(q->dst + (outer * q->count + i) * q->x.bytes,
-               q->src + (outer * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes, q->x.bytes);
+               q->src + (outer * q->x.n + entry_at(q, i)) * q->x.bytes, q->x.bytes);
   }
 }
 
@@ -103,7 +119,7 @@ gb_status gb_cpu_index (const gb_opaque_call *c) {
   const gb_opaque *o = c->o;
   at_job q = {.x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
               .count = o->in_shape[1].dim[0],
-              .position = c->in[1],
+              .position = positions_of(c),
               .src = c->in[0],
               .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
@@ -116,7 +132,7 @@ static void put_entries (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   for (size_t i = 0; i < q->count; i++) {
     if (i % 64 == 0 && !gb_tasks_poll(s)) return;
-    copy_entry(q->dst + (task * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes,
+    copy_entry(q->dst + (task * q->x.n + entry_at(q, i)) * q->x.bytes,
                q->src + (task * q->count + i) * q->x.bytes, q->x.bytes);
   }
 }
@@ -136,7 +152,7 @@ static void add_entries (void *ud, gb_tasks *s, size_t task, int thread) {
   (void)thread;
   for (size_t i = 0; i < q->count; i++) {
     if (i % 64 == 0 && !gb_tasks_poll(s)) return;
-    add_entry(q->dtype, q->dst + (task * q->x.n + (size_t)q->position[i] - 1) * q->x.bytes,
+    add_entry(q->dtype, q->dst + (task * q->x.n + entry_at(q, i)) * q->x.bytes,
               q->src + (task * q->count + i) * q->x.bytes, q->x.bytes);
   }
 }
@@ -147,7 +163,7 @@ static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
   at_job q = {.dtype = o->in_dtype[0],
               .x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]),
               .count = o->in_shape[1].dim[0],
-              .position = c->in[1],
+              .position = positions_of(c),
               .src = c->in[2],
               .dst = c->out[0]};
   GB_TRY(check_positions(c, q.x.n));
@@ -166,13 +182,6 @@ typedef struct cast_job {
   void *dst;
 } cast_job;
 
-/* Rounds towards zero; saturates out of range; NaN becomes 0. */
-static int64_t to_i64 (double v) {
-  if (v != v) return 0;
-  if (v >= 0x1p63) return INT64_MAX;
-  return v < -0x1p63 ? INT64_MIN : (int64_t)v;
-}
-
 static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
   const cast_job *q = ud;
   (void)s, (void)thread;
@@ -183,8 +192,6 @@ static void cast_some (void *ud, gb_tasks *s, size_t task, int thread) {
     for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const double *)q->src)[i];
   else if (q->from == GB_I64 && q->to == GB_F32) /* not through f64, which would round twice */
     for (size_t i = first; i < last; i++) ((float *)q->dst)[i] = (float)((const int64_t *)q->src)[i];
-  else if (q->to == GB_I64)
-    for (size_t i = first; i < last; i++) ((int64_t *)q->dst)[i] = to_i64(gb_element_get(q->src, i, q->from));
   else
     for (size_t i = first; i < last; i++)
       gb_element_set(q->dst, i, q->to, gb_element_get(q->src, i, q->from));

@@ -74,7 +74,8 @@ static uint64_t key_of_f64 (double v, bool descending) {
 
 /* Entry i of a lane whose entries are 'stride' apart. */
 static uint64_t key_at (const sort_job *q, const char *lane, size_t i, size_t stride) {
-  if (q->dtype != GB_I64) return key_of_f64(gb_element_get(lane, i * stride, q->dtype), q->descending);
+  if (q->dtype != GB_I64) /* f64 holds every i32 */
+    return key_of_f64(gb_element_get(lane, i * stride, q->dtype), q->descending);
   const uint64_t key = (uint64_t)((const int64_t *)(const void *)lane)[i * stride] ^ 1ull << 63;
   return q->descending ? ~key : key;
 }
@@ -204,6 +205,7 @@ static void offer (gb_tasks *s, candidates *c, uint64_t key, size_t position) {
 FIRST_PAST(first_past_f64, double)
 FIRST_PAST(first_past_f32, float)
 FIRST_PAST(first_past_i64, int64_t)
+FIRST_PAST(first_past_i32, int32_t)
 
 /* The first of n entries from i that passes the bar. NaN, the last key, passes no bar except its own. */
 static size_t first_of (const sort_job *q, const candidates *c, const char *x, size_t i, size_t n,
@@ -217,6 +219,8 @@ static size_t first_of (const sort_job *q, const candidates *c, const char *x, s
       return first_past_f32((const float *)(const void *)x, i, n, *(const float *)bar, q->descending);
     case GB_I64:
       return first_past_i64((const int64_t *)(const void *)x, i, n, *(const int64_t *)bar, q->descending);
+    case GB_I32:
+      return first_past_i32((const int32_t *)(const void *)x, i, n, *(const int32_t *)bar, q->descending);
     default: return i;
   }
 }

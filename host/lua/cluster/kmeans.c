@@ -161,8 +161,14 @@ static void push_facts (lua_State *L, const gb_kmeans_result *r) {
   lua_setfield(L, -2, "converged");
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, spherical, runs, weights, device, ranks}): labels as they are kept (core.kmeans_labels), centroids,
-** shift, history, {inertia, iterations, empty, converged, change} */
+/* Labels count from 1 where scripts see them, from 0 in passes. */
+static void count_from_1 (gb_tensor *labels) {
+  int32_t *label = gb_host_elements(labels);
+  for (size_t i = 0; i < labels->shape.dim[0]; i++) label[i]++;
+}
+
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, spherical, runs, weights, device, ranks}): labels (n)
+** of i32 from 1, centroids, shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   lgb_points *p = lgb_checkpoints(L, true);
   lgb_session *s = p->session;
@@ -172,8 +178,7 @@ static int kmeans_fit (lua_State *L) {
   check_size(L, p, o.k);
   const size_t k = o.k, d = p->d;
   arrays a;
-  a.labels = push_array(L, s, GB_F32, gb_shape_of(1, &p->n), "labels"); /* 4 bytes each: int32_t */
-  const int top = lua_gettop(L);
+  a.labels = push_array(L, s, GB_I32, gb_shape_of(1, &p->n), "labels");
   a.centroids = push_array(L, s, GB_F64, gb_shape_of(2, (const size_t[]){k, d}), "centroids");
   a.shift = push_array(L, s, GB_F64, gb_shape_of(1, &d), "centroids");
   a.history = push_array(L, s, GB_F64, gb_shape_of(1, &o.max_iter), "history");
@@ -186,42 +191,13 @@ static int kmeans_fit (lua_State *L) {
   run_fit(L, p, &o, &a, &r);
   gb_tensor_clear(given);
   if (weights != NULL) gb_tensor_clear(weights);
-  lua_pushvalue(L, top);
+  count_from_1(a.labels);
+  push_leaf(L, s, a.labels, p->n, "labels");
   push_leaf(L, s, a.centroids, k, "centroids");
   push_leaf(L, s, a.shift, d, "shift");
   push_leaf(L, s, a.history, r.iterations, "history");
   push_facts(L, &r);
   return 5;
-}
-
-/* -- labels */
-
-static gb_tensor *check_labels (lua_State *L) {
-  gb_tensor *t = luaL_checkudata(L, 1, LGB_HOLDER);
-  luaL_argcheck(L,
-                t->storage != NULL && t->dtype == GB_F32 && t->shape.ndim == 1 && gb_host_elements(t) != NULL,
-                1, "labels expected");
-  return t;
-}
-
-/* core.kmeans_labels(labels): a tensor (n) of i64, from 1 */
-static int kmeans_labels (lua_State *L) {
-  lgb_session *s = lgb_enter(L);
-  lua_settop(L, 1);
-  const gb_tensor *labels = check_labels(L);
-  const size_t n = labels->shape.dim[0];
-  gb_tensor *held = push_array(L, s, GB_I64, labels->shape, "labels");
-  const int32_t *from = gb_host_elements(labels);
-  int64_t *to = gb_host_elements(held);
-  for (size_t i = 0; i < n; i++) to[i] = (int64_t)from[i] + 1;
-  push_leaf(L, s, held, n, "labels");
-  return 1;
-}
-
-/* core.kmeans_drop(labels): they go at once */
-static int kmeans_drop (lua_State *L) {
-  gb_tensor_clear(check_labels(L));
-  return 0;
 }
 
 /* -- centroids that are known */
@@ -234,7 +210,8 @@ static gb_kmeans_model check_model (lua_State *L, const lgb_points *p) {
   return m;
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, spherical, weights, device, sums, labels, ranks}): labels (n) of i64, inertia, sums (k, d + 1) */
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, spherical, weights, device, sums, labels, ranks}): labels (n) of i32, inertia,
+** sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
   static const char *const names[] = {"centroids", "device",    "k",    "labels",  "ranks",
                                       "shift",     "spherical", "sums", "weights", NULL};
@@ -246,7 +223,7 @@ static int kmeans_apply (lua_State *L) {
   gb_kmeans_use use = {.inertia = labels ? NULL : &inertia, .comm = labels ? NULL : lgb_checkranks(L, 2)};
   gb_tensor *l = NULL, *sum = NULL;
   gb_error err;
-  if (labels) l = push_array(L, p->session, GB_I64, gb_shape_of(1, &p->n), "labels");
+  if (labels) l = push_array(L, p->session, GB_I32, gb_shape_of(1, &p->n), "labels");
   if (sums) sum = push_array(L, p->session, GB_F64, gb_shape_of(2, (const size_t[]){m.k, p->d + 1}), "sums");
   if (labels) use.label = gb_host_elements(l);
   if (sums) use.sum = gb_host_elements(sum);
@@ -279,7 +256,5 @@ static int high_water (lua_State *L) {
 const luaL_Reg lgb_cluster_functions[] = {{"high_water", high_water},
                                           {"kmeans_apply", kmeans_apply},
                                           {"kmeans_bytes", kmeans_bytes},
-                                          {"kmeans_drop", kmeans_drop},
                                           {"kmeans_fit", kmeans_fit},
-                                          {"kmeans_labels", kmeans_labels},
                                           {NULL, NULL}};

@@ -13,7 +13,7 @@ static const gb_lowered *low_of (const gb_run *r) { return r->plan->prog->low; }
 /* A bound number in the compute type; a bool goes with any. */
 static gb_number number_of (const gb_node *n, gb_dtype compute) {
   if (compute != GB_I64) return (gb_number){.f = n->attr.f[0]};
-  return (gb_number){.i = gb_node_dtype(n) == GB_I64 ? n->attr.i[0] : (int64_t)n->attr.f[0]};
+  return (gb_number){.i = gb_dtype_is_whole(gb_node_dtype(n)) ? n->attr.i[0] : (int64_t)n->attr.f[0]};
 }
 
 /* Addresses and numbers of step s. */

@@ -62,7 +62,7 @@ end
 function M.standardize(x)
   local t = rows(x, "standardize: x")
   if #t == 0 then core.raise("shape", "standardize: there are no rows") end
-  if t.dtype == "i64" or t.dtype == "bool" then t = t:to{dtype = core.config().dtype} end
+  if not t.dtype:find("f", 1, true) then t = t:to{dtype = core.config().dtype} end
   if t:abs():eq(math.huge):any() then core.raise("nan", "standardize: a value is infinite") end
   local mean <const>, sd <const>, low <const>, high <const> = safe_moments(t)
   local constant <const> = low:eq(high)                     -- not sd = 0: its mean is rounded

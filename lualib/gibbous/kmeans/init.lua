@@ -13,7 +13,7 @@ local fail <const> = points.fail
 -- Fields of an object, in rawget(km, "_fields"):
 --   o           options with their defaults, as checked
 --   centroids   (k, d) f64; shift: (d) f64, that passes compute coordinates less of
---   kept        labels of the last fit, 4 bytes a row; seen: the tensor that km.labels made of them, as long as a script holds it
+--   labels      (n) i32, of the last fit
 --   inertia iterations converged history empty bytes   of the last fit
 --   counts      (k) f64: weight that each centroid of partial_fit stands for
 local KMeans <const> = {__name = "gibbous.kmeans"}
@@ -65,7 +65,8 @@ local function checked(opts)
   if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
-    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
+    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil,
+    ranks = o.ranks or nil,
     budget = o.budget and core.bytes(o.budget, "gb.kmeans: option 'budget'") or nil}
   if out.ranks and out.algorithm == "minibatch" then
     fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
@@ -104,7 +105,8 @@ end
 local function core_options(f, weights, start, run)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    device = o.device, spherical = o.spherical, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan", ranks = o.ranks, runs = runs_of(o)}
+    device = o.device, spherical = o.spherical, minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan",
+    ranks = o.ranks, runs = runs_of(o)}
 end
 
 --- Of several ranks the core knows how many rows there are.
@@ -124,7 +126,7 @@ local function plan_of(f, X, list, weights, what)
 end
 
 local function close(r)
-  core.kmeans_drop(r.kept)
+  r.labels:close()
   r.centroids:close()
   r.shift:close()
   r.history:close()
@@ -134,10 +136,10 @@ end
 local function best_run(f, X, list, weights, what)
   local best
   for run = 1, runs_of(f.o) do
-    local kept <const>, centroids <const>, shift <const>, history <const>, facts <const> = ranks.joined(f.o.ranks, function()
+    local labels <const>, centroids <const>, shift <const>, history <const>, facts <const> = ranks.joined(f.o.ranks, function()
       return core.kmeans_fit(list, core_options(f, weights, start_of(f, X, list, run, what), run))
     end)
-    local r <const> = {kept = kept, centroids = centroids, shift = shift, history = history, facts = facts, run = run}
+    local r <const> = {labels = labels, centroids = centroids, shift = shift, history = history, facts = facts, run = run}
     if best == nil then best = r
     elseif facts.inertia < best.facts.inertia then
       close(best)
@@ -157,8 +159,8 @@ local function measured(f)
 end
 
 local function set(f, values)
-  for _, name in ipairs{"centroids", "shift", "kept", "seen", "inertia", "iterations", "converged", "history", "empty", "bytes",
-    "counts", "planned", "rows", "labels"} do
+  for _, name in ipairs{"centroids", "shift", "labels", "inertia", "iterations", "converged", "history", "empty", "bytes",
+    "counts", "planned", "rows"} do
     f[name] = values[name]
   end
 end
@@ -183,7 +185,7 @@ function methods.fit(self, X, opts)
   local f <const> = fields(self)
   local list <const>, weights <const>, p <const> = ranks.joined(f.o.ranks, function() return prepared(f, X, opts) end)
   local r <const>, bytes <const> = measured(function() return best_run(f, X, list, weights, "fit") end)
-  set(f, {centroids = r.centroids, shift = r.shift, kept = r.kept, inertia = r.facts.inertia, iterations = r.facts.iterations,
+  set(f, {centroids = r.centroids, shift = r.shift, labels = r.labels, inertia = r.facts.inertia, iterations = r.facts.iterations,
     converged = r.facts.converged, history = r.history, empty = r.facts.empty, bytes = bytes, planned = p.peak, rows = p.n})
   return self
 end
@@ -213,11 +215,11 @@ local function known_points(f, X, what)
 end
 
 local function apply(f, list, wanted)
-  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device, spherical = f.o.spherical,
-    weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
+  return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, device = f.o.device,
+    spherical = f.o.spherical, weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
 end
 
---- Numbers of the nearest centroids, (n) of i64, from 1; of equally near ones the first. Evaluates; 8 bytes a row, and some
+--- Numbers of the nearest centroids, (n) of i32, from 1; of equally near ones the first. Evaluates; 4 bytes a row, and some
 -- thousand rows at a time.
 function methods.predict(self, X)
   local f <const> = fitted(self, "predict")
@@ -236,15 +238,15 @@ function methods.score(self, X, opts)
 end
 
 local function distances(f, x)
-  local wide <const> = x.dtype == "f64" or x.dtype == "i64"
+  local wide <const> = x.dtype == "f64" or x.dtype == "i64" or x.dtype == "i32"
   local t <const> = {dtype = wide and "f64" or "f32"}
   local from = x.dtype == t.dtype and x or x:to(t)
   if f.o.spherical then from = from / (from * from):sum(2, {keepdim = true}):sqrt() end
   return core.sqdist(from - f.shift:to(t), (f.centroids - f.shift):to(t), nil):sqrt()
 end
 
---- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list. With
--- spherical = true of the rows divided by their lengths: sqrt(2 - 2 cos).
+--- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list.
+-- With spherical = true of the rows divided by their lengths: sqrt(2 - 2 cos).
 function methods.transform(self, X)
   local f <const> = fitted(self, "transform")
   local list <const> = known_points(f, X, "transform")
@@ -261,8 +263,8 @@ local function begin(f, X, list, weights)
   check_rows(list, f.o, "partial_fit")
   local o <const> = core_options(f, weights, start_of(f, X, list, 1, "partial_fit"))
   o.max_iter, o.minibatch = 0, false
-  local kept <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
-  core.kmeans_drop(kept)
+  local labels <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
+  labels:close()
   return centroids, shift, core.zeros(f.o.k)
 end
 
@@ -312,22 +314,9 @@ end
 local PUBLIC <const> = {centroids = true, labels = true, inertia = true, iterations = true, converged = true, history = true,
   empty = true, bytes = true, counts = true, k = true}
 
---- Labels as a tensor, which lives as long as the script holds it: the object keeps 4 bytes a row.
-local function labels_of(f)
-  if f.kept == nil then return f.labels end
-  f.seen = f.seen or setmetatable({}, {__mode = "v"})
-  local t = f.seen[1]
-  if t == nil or not pcall(function() return t.shape end) then
-    t = core.kmeans_labels(f.kept)
-    f.seen[1] = t
-  end
-  return t
-end
-
 function KMeans.__index(self, key)
   local f <const> = fields(self)
   if methods[key] then return methods[key] end
-  if key == "labels" then return labels_of(f) end
   if key == "k" then return f.o.k end
   if PUBLIC[key] then return f[key] end
   object.no_field("k-means", key, methods, PUBLIC)
@@ -344,8 +333,8 @@ end
 
 function KMeans.__tostring(self)
   local f <const> = fields(self)
-  local lines <const> = {("k-means  k = %d, %s%s%s"):format(f.o.k, f.o.spherical and "spherical, " or "", init_text(f.o), runs_of(f.o) > 1 and
-    (", the best of %d runs"):format(runs_of(f.o)) or "")}
+  local lines <const> = {("k-means  k = %d, %s%s%s"):format(f.o.k, f.o.spherical and "spherical, " or "", init_text(f.o),
+    runs_of(f.o) > 1 and (", the best of %d runs"):format(runs_of(f.o)) or "")}
   if not f.centroids then
     lines[2] = "  no centroids yet: km:fit(X)"
     return table.concat(lines, "\n")
@@ -375,8 +364,7 @@ local function new(o, values)
   return setmetatable({_fields = f}, KMeans)
 end
 
-require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name,
-  labels = labels_of}
+require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name}
 
 --- K-means by Lloyd's iterations with exact sums: the same bits for any number of threads, pieces and bytes.
 ---@param opts table  k; init, n_init, max_iter, tol, algorithm, spherical, seed, device, budget, weights, ranks

@@ -1,10 +1,10 @@
 --- km:save and its way back through gb.load.
 local options <const> = require "gibbous.options"
 
-local KEPT <const> = {"centroids", "shift", "history", "counts"}        -- tensors
+local KEPT <const> = {"centroids", "shift", "history", "counts", "labels"}        -- tensors
 local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "planned", "rows"}
 
---- class: {methods, fields, checked, new, name, labels}
+--- class: {methods, fields, checked, new, name}
 return function(class)
   --- Writes options, centroids, labels and facts to one file, whole or not at all. Weights and 'ranks' are not kept. The
   -- file predicts with the same bits: gb.load(path). A start that a function gives is kept by name and given back:
@@ -21,8 +21,6 @@ return function(class)
     for _, name in ipairs(FACTS) do facts[name] = w:value(f[name], name) end
     local described <const> = {class = class.name, options = o, facts = facts, objects = w.objects}
     for _, name in ipairs(KEPT) do described[name] = f[name] and w:value(f[name], name) or nil end
-    local labels <const> = class.labels(f)
-    described.labels = labels and w:value(labels, "labels") or nil
     save.write(path, described, w.tensors)
   end
 
@@ -33,13 +31,11 @@ return function(class)
     local values <const> = {}
     for _, name in ipairs(FACTS) do values[name] = r:value(r:list(d.facts)[name]) end
     for _, name in ipairs(KEPT) do values[name] = d[name] ~= nil and r:tensor_of(d[name]) or nil end
-    local labels <const> = d.labels ~= nil and r:tensor_of(d.labels) or nil
     o.budget = o.budget or nil
     local km <const> = class.new(class.checked(o), values)
     local c <const> = values.centroids
     if c and (c.ndim ~= 2 or #c ~= class.fields(km).o.k or c.dtype ~= "f64") then r:fail "its centroids are no (k, d) of f64" end
     if c and not (values.shift and values.shift.ndim == 1 and #values.shift == c.shape[2]) then r:fail "its shift is no (d)" end
-    class.fields(km).labels = labels
     return km
   end
 

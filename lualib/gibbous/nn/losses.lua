@@ -70,7 +70,6 @@ local function checked_labels(scores, labels, what)
     core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape),
       tostring(y.shape)))
   end
-  if y.dtype ~= "i64" then core.raise("dtype", ("%s: labels are positions from 1, of i64, got %s"):format(what, y.dtype)) end
   return z, labels_of.of(y, what, z.device)
 end
 
@@ -85,7 +84,7 @@ end
 -- where its value is known, else where the loss is computed.
 -- weights (n): "mean" is then sum w l / sum w.
 ---@param logits gibbous.tensor  (n, k)
----@param labels gibbous.tensor  (n), i64, positions from 1 to k
+---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
 ---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor
 function M.cross_entropy(logits, labels, opts)
@@ -99,7 +98,7 @@ end
 
 --- -log_p[i, labels[i]] of log probabilities, averaged over rows; as cross_entropy.
 ---@param log_p gibbous.tensor  (n, k)
----@param labels gibbous.tensor  (n), i64, positions from 1 to k
+---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
 ---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
 ---@return gibbous.tensor
 function M.nll(log_p, labels, opts)

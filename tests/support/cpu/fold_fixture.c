@@ -72,7 +72,7 @@ int fx_operand (fx *x, gb_dtype dtype, gb_axes axes, bool plain) {
   x->in[o] = aligned_alloc(64, (n * gb_dtype_size(dtype) + 63) / 64 * 64);
   for (size_t q = 0; q < n; q++) {
     int r = fx_below(x, 31) - 15;
-    gb_element_set(x->in[o], q, dtype, dtype == GB_BOOL ? r & 1 : dtype == GB_I64 ? r : r / 16.0);
+    gb_element_set(x->in[o], q, dtype, dtype == GB_BOOL ? r & 1 : gb_dtype_is_whole(dtype) ? r : r / 16.0);
   }
   return o;
 }

@@ -142,8 +142,8 @@ static void dense_cat (gb_node *n, double *y) {
 }
 
 static double range_at (const gb_node *n, size_t k) {
-  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
-                                    : n->attr.f[0] + n->attr.f[1] * (double)k;
+  return gb_dtype_is_whole(gb_node_dtype(n)) ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
+                                             : n->attr.f[0] + n->attr.f[1] * (double)k;
 }
 
 static double generated (const gb_node *n, const size_t *index) {

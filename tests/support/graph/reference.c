@@ -68,8 +68,8 @@ static gb_status eval_map (const site *s) {
 }
 
 static double range_at (const gb_node *n, size_t k) {
-  return gb_node_dtype(n) == GB_I64 ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
-                                    : n->attr.f[0] + n->attr.f[1] * (double)k;
+  return gb_dtype_is_whole(gb_node_dtype(n)) ? (double)(n->attr.i[0] + n->attr.i[1] * (int64_t)k)
+                                             : n->attr.f[0] + n->attr.f[1] * (double)k;
 }
 
 static gb_status eval_gen (const site *s) {
@@ -313,11 +313,13 @@ static gb_status eval_cat (const site *s) {
   return GB_OK;
 }
 
+static double nearest_i32 (double v) { return isnan(v) ? 0 : fmin(fmax(trunc(v), -0x1p31), 0x1p31 - 1); }
+
 static gb_status eval_cast (const site *s) {
   const gb_dtype t = gb_node_dtype(s->n);
   for (size_t e = 0; e < numel(gb_node_shape(s->n)); e++) {
     const double v = s->in[0][e];
-    s->out[0][e] = t == GB_BOOL ? v != 0 : t == GB_I64 ? trunc(v) : v;
+    s->out[0][e] = t == GB_BOOL ? v != 0 : t == GB_I64 ? trunc(v) : t == GB_I32 ? nearest_i32(v) : v;
   }
   return GB_OK;
 }

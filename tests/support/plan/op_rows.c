@@ -257,7 +257,7 @@ static gb_node *b_KMIN (int v) {
 /* moving and ordering */
 
 static gb_node *b_CAST (int v) {
-  static const gb_dtype to[] = {GB_F32, GB_F64, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_F64, GB_F32};
+  static const gb_dtype to[] = {GB_F32, GB_F64, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_F64, GB_F32, GB_I32};
   gb_node *x = v == 6 ? ints(1, (size_t[]){9}, -50, 50) : v == 7 ? bools(1, 0) : in1(v == 0 ? 5 : 70, -9, 9);
   return BUILD(gb_node_build, fx.g, GB_OP_CAST, 1, &x, NULL, NULL, to[v]);
 }
@@ -474,7 +474,7 @@ const row rows[] = {
     {"RADIAL", b_RADIAL, 12, GRAD | NANS | CHECKED, 0},
     {"DIFFMV", b_DIFFMV, 2, GRAD | NANS | CHECKED, 0},
     {"KMIN", b_KMIN, 4, CHECKED, 0},
-    {"CAST", b_CAST, 8, CHECKED | REWRITTEN, 0},
+    {"CAST", b_CAST, 9, CHECKED | REWRITTEN, 0},
     {"MOVE", b_MOVE, 4, GRAD | CHECKED, 0},
     {"CAT", b_CAT, 2, GRAD | NANS | CHECKED, 0},
     {"CUMSUM", b_CUMSUM, 4, GRAD | NANS | CHECKED, 0},

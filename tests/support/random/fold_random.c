@@ -40,9 +40,10 @@ static gb_axes some_axes (gen *g) {
 }
 
 static gb_dtype some_dtype (gen *g) {
-  static const gb_dtype any[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_BOOL};
-  if (g->x.f.compute == GB_I64) return fx_below(&g->x, 4) ? GB_I64 : GB_BOOL;
-  return fx_below(&g->x, 2) ? g->x.f.compute : any[fx_below(&g->x, 5)];
+  static const gb_dtype any[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_BOOL, GB_I32};
+  static const gb_dtype whole[] = {GB_I64, GB_I64, GB_I32, GB_BOOL};
+  if (g->x.f.compute == GB_I64) return whole[fx_below(&g->x, 4)];
+  return fx_below(&g->x, 2) ? g->x.f.compute : any[fx_below(&g->x, 6)];
 }
 
 static int some_operand (gen *g, gb_axes s) {
@@ -191,7 +192,9 @@ static void add_output (gen *g, fx_value v, gb_axes loops) {
   int which = fx_below(x, 5);
   if (which == 0) {
     bool whole = x->f.compute == GB_I64;
-    gb_dtype t = whole ? GB_I64 : fx_below(x, 2) ? x->f.compute : stores[fx_below(x, 4)];
+    gb_dtype t = whole            ? fx_below(x, 2) ? GB_I64 : GB_I32
+                 : fx_below(x, 2) ? x->f.compute
+                                  : stores[fx_below(x, 4)];
     if (v.mag == 0 && v.frac == 0 && fx_below(x, 2)) t = GB_BOOL;
     fx_emit(x, v.v, GB_OUT_STORE, GB_SUM, 0, loops, t, -1, fx_below(x, 2));
     x->exact[x->f.nouts - 1] = whole || (v.mag != 99 && v.frac + v.mag <= 7);

@@ -56,7 +56,7 @@ size_t dim (const gb_node *x, int axis) { return gb_node_shape(x)->dim[axis]; }
 /* Element i of leaf k: positions lie in 1 .. 'top', floats in (-1, 1). */
 static double number (gb_dtype t, int k, size_t i, size_t top) {
   const double u = gb_rand_uniform(77, (uint64_t)k, i);
-  return t == GB_I64 ? 1 + floor(u * (double)top) : t == GB_BOOL ? u > 0.5 : 2 * u - 1;
+  return gb_dtype_is_whole(t) ? 1 + floor(u * (double)top) : t == GB_BOOL ? u > 0.5 : 2 * u - 1;
 }
 
 /* A storage of 'room' elements with a view of the given strides. */
@@ -121,7 +121,7 @@ gb_node *alias_of (const gb_node *x) {
 
 gb_node *vector_leaf (size_t n) { return leaf_like(made.dtype, 1, &n, 0); }
 gb_node *matrix_leaf (size_t n, size_t m) { return leaf_like(made.dtype, 2, (size_t[]){n, m}, 0); }
-gb_node *positions (size_t n, size_t top) { return leaf_like(GB_I64, 1, &n, top); }
+gb_node *positions (size_t n, size_t top) { return leaf_like(choice(3) == 2 ? GB_I32 : GB_I64, 1, &n, top); }
 
 /* the pool */
 
@@ -150,7 +150,7 @@ static void keep_float (gb_node *y, bool grows) {
 
 void keep (gb_node *y, bool grows) {
   const gb_dtype t = gb_node_dtype(y);
-  if (t == GB_I64 && made.nwhole < MOST_STEPS) made.whole[made.nwhole++] = y;
+  if (gb_dtype_is_whole(t) && made.nwhole < MOST_STEPS) made.whole[made.nwhole++] = y;
   else if (t == GB_BOOL && made.ntruth < MOST_STEPS) made.truth[made.ntruth++] = y;
   else keep_float(y, grows);
 }
@@ -206,5 +206,5 @@ gb_node *any_truth (void) {
 
 gb_node *any_whole (void) {
   if (made.nwhole > 0) return made.whole[choice((size_t)made.nwhole)];
-  return leaf_like(GB_I64, 1, (size_t[]){some_extent()}, 40);
+  return leaf_like(choice(2) ? GB_I32 : GB_I64, 1, (size_t[]){some_extent()}, 40);
 }

@@ -110,7 +110,7 @@ void make_pow (void) {
 
 void make_test (gb_op op) {
   gb_node *x = choice(4) == 3 ? any_whole() : any_float();
-  const bool whole = gb_node_dtype(x) == GB_I64;
+  const bool whole = gb_dtype_is_whole(gb_node_dtype(x));
   gb_node *y = whole ? partner_of(x, made.whole, made.nwhole, x) : partner(x);
   keep(map2(op, x, y), false);
 }
@@ -131,8 +131,8 @@ void make_with_slope (void) {
 }
 
 void make_cast (void) {
-  static const gb_dtype types[] = {GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_F32, GB_F64};
-  gb_node *x = any_float(), *y = converted(x, types[choice(6)]);
+  static const gb_dtype types[] = {GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_F32, GB_F64, GB_I32};
+  gb_node *x = any_float(), *y = converted(x, types[choice(7)]);
   keep(y, false);
   if (gb_node_dtype(y) != made.dtype) keep(converted(y, made.dtype), false);
 }
