@@ -1429,6 +1429,26 @@ host/cpu/cluster/many.c
 's/p->first || got < get/got < get/'
 'k-means: the first candidates are compared to what memory held'
 
+host/cluster/lloyd.c
+'s/gb_status st = assign_all(r, moved, err);/GB_TRY(assign_all(r, moved, err)); gb_status st = GB_OK;/'
+'k-means ranks: a pass that fails leaves the other ranks alone'
+
+host/cluster/memory.c
+'s/size_t first = r->first;/size_t first = 0;/'
+'k-means ranks: every rank numbers its rows from the first'
+
+host/cluster/ranks.c
+'s/ \*heaviest = reach\[2 \* d\];/ ;/'
+'k-means ranks: each has the heaviest weight of its own'
+
+host/cluster/seeds.c
+'s/ - s->before;/;/'
+'k-means ranks: a drawn number is looked for at the first rank'
+
+host/cluster/lloyd.c
+'s/change = move_centres(r);/change = move_centres(r); GB_TRY(gb_comm_agree(r->o->comm, GB_OK, err));/'
+'k-means ranks: an iteration sends a second message'
+
 lualib/gibbous/kmeans/init.lua
 's/facts.inertia < best.facts.inertia/facts.inertia > best.facts.inertia/'
 'k-means: the worst run is kept'
@@ -1483,6 +1503,7 @@ suite_of () {                     # file, what is wrong
         *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
       esac
       return ;;
+    'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;

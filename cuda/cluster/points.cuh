@@ -30,8 +30,10 @@ template <class T> struct gb_plain {
 template <class T> struct gb_other;
 template <> struct gb_other<double> {
   enum { LEAST_BLOCKS = 1 };
-  static GB_DEVICE int size (int) { return (int)sizeof(int64_t); }
-  static GB_DEVICE double get (const void *at, int) { return (double)*(const int64_t *)at; }
+  static GB_DEVICE int size (int dtype) { return dtype == GB_I32 ? 4 : 8; }
+  static GB_DEVICE double get (const void *at, int dtype) {
+    return dtype == GB_I32 ? (double)*(const int32_t *)at : (double)*(const int64_t *)at;
+  }
 };
 template <> struct gb_other<float> {
   enum { LEAST_BLOCKS = 1 };

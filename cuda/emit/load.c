@@ -5,8 +5,8 @@
 
 static const char *stored_as (gb_dtype t) {
   static const char *const name[GB_NDTYPES] = {
-      [GB_F64] = "double",    [GB_F32] = "float",   [GB_F16] = "uint16_t",
-      [GB_BF16] = "uint16_t", [GB_I64] = "int64_t", [GB_BOOL] = "uint8_t"};
+      [GB_F64] = "double",  [GB_F32] = "float",    [GB_F16] = "uint16_t", [GB_BF16] = "uint16_t",
+      [GB_I64] = "int64_t", [GB_BOOL] = "uint8_t", [GB_I32] = "int32_t"};
   return name[t];
 }
 
@@ -174,6 +174,7 @@ void gb_emit_store (gb_emission *e, int k, const char *value) {
     case GB_F16: format = "if (ok[q]) y%d[%s] = half_f32_to_f16((float)%s);"; break;
     case GB_BF16: format = "if (ok[q]) y%d[%s] = half_f32_to_bf16((float)%s);"; break;
     case GB_I64: format = "if (ok[q]) y%d[%s] = gb_convert<int64_t>::from(%s);"; break;
+    case GB_I32: format = "if (ok[q]) y%d[%s] = gb_convert<int32_t>::from(%s);"; break;
     case GB_BOOL: format = "if (ok[q]) y%d[%s] = %s != 0;"; break;
     default: format = "if (ok[q]) y%d[%s] = %s;";
   }

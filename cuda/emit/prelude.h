@@ -12,6 +12,8 @@ typedef long long int64_t;
 typedef unsigned long long uint64_t;
 typedef unsigned long long uintptr_t;
 
+#define INT32_MAX 0x7fffffff
+#define INT32_MIN (-INT32_MAX - 1)
 #define INT64_MAX 0x7fffffffffffffffll
 #define INT64_MIN (-INT64_MAX - 1)
 #define UINT64_MAX 0xffffffffffffffffull

@@ -15,15 +15,15 @@ cudaError_t gb_cuda_copy_runs (const void *from, void *to, size_t rows, size_t b
                                cudaStream_t s);
 cudaError_t gb_cuda_convert (int from, int to, size_t count, const void *src, void *dst, cudaStream_t s);
 
-/* Positions count from 1. The first that is outside 1 .. n is found; others of these kernels pass it over. */
-cudaError_t gb_cuda_check_positions (const int64_t *position, size_t count, size_t n, gb_cuda_found *found,
-                                     cudaStream_t s);
 typedef struct gb_cuda_slabs {
   size_t outer, n, inner; /* inner: elements */
   int dtype;
-  size_t size, count; /* bytes an element; positions */
-  const int64_t *position;
+  size_t size, count;   /* bytes an element; positions */
+  const void *position; /* whole numbers from 1 of 'positions', i64 or i32 */
+  int positions;
 } gb_cuda_slabs;
+/* The first position that is outside 1 .. n is found; others of these kernels pass it over. */
+cudaError_t gb_cuda_check_positions (const gb_cuda_slabs *x, gb_cuda_found *found, cudaStream_t s);
 cudaError_t gb_cuda_take (const gb_cuda_slabs *x, const void *from, void *to, cudaStream_t s);
 /* to = x with the entries of y at their positions, in ascending order: the last of equal positions stays, or
 ** all are added. */

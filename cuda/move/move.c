@@ -51,25 +51,32 @@ static gb_cuda_slabs positions_of (const gb_cuda_call *c) {
   gb_cuda_slabs x = slabs_of(&o->in_shape[0], o->attr.i[0], o->in_dtype[0]);
   x.count = o->in_shape[1].dim[0];
   x.position = c->in[1];
+  x.positions = (int)o->in_dtype[1];
   return x;
 }
 
 /* Waits for the check that was started before the work itself. */
 static gb_status judge (const gb_cuda_call *c, const gb_cuda_slabs *x) {
+  const gb_dtype t = (gb_dtype)x->positions;
+  const size_t size = gb_dtype_size(t);
   gb_cuda_found found;
-  int64_t position;
+  union {
+    int64_t wide;
+    int32_t narrow;
+  } position;
   GB_TRY(gb_cuda_read_found(c, &found));
   const size_t at = (size_t)found.first[GB_CUDA_PIVOT];
   if (found.first[GB_CUDA_PIVOT] == GB_CUDA_NONE) return GB_OK;
-  GB_TRY(gb_cuda_download(c->gpu, &position, x->position + at, sizeof position, c->err));
+  GB_TRY(gb_cuda_download(c->gpu, &position, (const char *)x->position + at * size, size, c->err));
   return gb_fail(c->err, GB_EINDEX, "%s: position %lld (entry %zu) is outside 1 .. %zu",
-                 gb_ops[c->o->op].name, (long long)position, at + 1, x->n);
+                 gb_ops[c->o->op].name, (long long)(t == GB_I32 ? position.narrow : position.wide), at + 1,
+                 x->n);
 }
 
 gb_status gb_cuda_index (const gb_cuda_call *c) {
   const gb_cuda_slabs x = positions_of(c);
   gb_error *err = c->err;
-  GB_CUDA_TRY(gb_cuda_check_positions(x.position, x.count, x.n, c->found, c->gpu->stream));
+  GB_CUDA_TRY(gb_cuda_check_positions(&x, c->found, c->gpu->stream));
   GB_CUDA_TRY(gb_cuda_take(&x, c->in[0], c->out[0], c->gpu->stream));
   return judge(c, &x);
 }
@@ -77,7 +84,7 @@ gb_status gb_cuda_index (const gb_cuda_call *c) {
 static gb_status change (const gb_cuda_call *c, bool adds) {
   const gb_cuda_slabs x = positions_of(c);
   gb_error *err = c->err;
-  GB_CUDA_TRY(gb_cuda_check_positions(x.position, x.count, x.n, c->found, c->gpu->stream));
+  GB_CUDA_TRY(gb_cuda_check_positions(&x, c->found, c->gpu->stream));
   const void *from = c->o->continues ? c->out[0] : c->in[0];
   GB_CUDA_TRY(gb_cuda_put_at(&x, from, c->in[2], adds, c->out[0], c->gpu->stream));
   return judge(c, &x);

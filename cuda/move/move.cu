@@ -48,22 +48,25 @@ static GB_DEVICE bool is_inside (int64_t position, size_t n) {
   return position >= 1 && (uint64_t)position <= n;
 }
 
-static __global__ void check_positions (const int64_t *position, size_t count, size_t n,
-                                        gb_cuda_found *found) {
-  GB_CUDA_EACH(i, count)
-  if (!is_inside(position[i], n)) gb_cuda_note_first(found, GB_CUDA_PIVOT, i);
+static GB_DEVICE int64_t position_at (const gb_cuda_slabs &x, size_t i) {
+  return x.positions == GB_I32 ? ((const int32_t *)x.position)[i] : ((const int64_t *)x.position)[i];
 }
 
-extern "C" cudaError_t gb_cuda_check_positions (const int64_t *position, size_t count, size_t n,
-                                                gb_cuda_found *found, cudaStream_t s) {
-  GB_CUDA_OVER(check_positions, count, s, position, count, n, found);
+static __global__ void check_positions (GB_PARAMETER gb_cuda_slabs x, gb_cuda_found *found) {
+  GB_CUDA_EACH(i, x.count)
+  if (!is_inside(position_at(x, i), x.n)) gb_cuda_note_first(found, GB_CUDA_PIVOT, i);
+}
+
+extern "C" cudaError_t gb_cuda_check_positions (const gb_cuda_slabs *x, gb_cuda_found *found,
+                                                cudaStream_t s) {
+  GB_CUDA_OVER(check_positions, x->count, s, *x, found);
   return cudaGetLastError();
 }
 
 template <class T> static __global__ void take (GB_PARAMETER gb_cuda_slabs x, const T *from, T *to) {
   GB_CUDA_EACH(e, x.outer * x.count * x.inner) {
     const size_t column = e % x.inner, row = e / x.inner, outer = row / x.count;
-    const int64_t p = x.position[row % x.count];
+    const int64_t p = position_at(x, row % x.count);
     if (is_inside(p, x.n)) to[e] = from[(outer * x.n + (size_t)p - 1) * x.inner + column];
   }
 }
@@ -106,7 +109,7 @@ static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, cons
     T v = e < all ? from[e] : T();
     for (size_t i0 = 0; i0 < x.count; i0 += GB_CUDA_THREADS) {
       const size_t rest = x.count - i0, here = rest < GB_CUDA_THREADS ? rest : GB_CUDA_THREADS;
-      if (threadIdx.x < here) some[threadIdx.x] = x.position[i0 + threadIdx.x];
+      if (threadIdx.x < here) some[threadIdx.x] = position_at(x, i0 + threadIdx.x);
       __syncthreads();
       for (size_t i = 0; i < here && e < all; i++) {
         if (some[i] != (int64_t)row + 1) continue;

@@ -20,7 +20,7 @@ typedef enum gb_kmeans_start {
 typedef struct gb_kmeans_options {
   size_t k;
   gb_kmeans_start start;
-  const double *given; /* (k, d), of GIVEN */
+  const double *given; /* (k, d), of GIVEN; at rank 0 */
   size_t max_iter;     /* 1 or more */
   double
       tol; /* of the mean variance of the columns: centres that move less, squared and together, end the fit */

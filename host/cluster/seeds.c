@@ -33,7 +33,7 @@ static gb_status read_point (const gb_kmeans_run *r, size_t row, double *out, gb
 /* -- given */
 
 static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
-  memcpy(r->centre, r->o->given, r->k * r->d * sizeof *r->centre);
+  if (gb_comm_rank(r->o->comm) == 0) memcpy(r->centre, r->o->given, r->k * r->d * sizeof *r->centre);
   GB_TRY(gb_comm_broadcast(r->o->comm, 0, r->centre, r->k * r->d * sizeof *r->centre, err));
   for (size_t i = 0; i < r->k * r->d; i++) {
     const double v = r->centre[i];

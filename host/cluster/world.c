@@ -21,7 +21,9 @@ static gb_status find_function (gb_world_function **f, gb_error *err) {
   if (library == NULL)
     return gb_fail(
         err, GB_EIO,
-        "no MPI: %s; it is built where MPI is installed (Debian: libopenmpi-dev), with -DGB_MPI=ON", why);
+        "no MPI: %s; it is built where MPI is installed (Debian: libopenmpi-dev), with -DGB_MPI=ON, and "
+        "GIBBOUS_MPI names it where it lies elsewhere",
+        why);
   void *symbol = dlsym(library, GB_WORLD_SYMBOL);
   if (symbol == NULL) return gb_fail(err, GB_EIO, "no MPI: %.1000s has no function " GB_WORLD_SYMBOL, path);
   memcpy(f, &symbol, sizeof *f);

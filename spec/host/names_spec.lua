@@ -44,7 +44,8 @@ describe("gb", function()
       param = {"param", "new"},
       params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
       kernels = {"kernels"}, kmeans = {"kmeans"},
-      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, mpi = {"mpi"}, nn = {"nn"}, optim = {"optim"}, plot = {"plot"},
+      likelihoods = {"likelihoods"}, means = {"means"}, memory = {"memory"}, mpi = {"mpi"}, nn = {"nn"},
+      optim = {"optim"}, plot = {"plot"},
       precond = {"precond"}, priors = {"priors"}, progress = {"progress"}, solvers = {"solvers"}} do
       local module <const> = require("gibbous." .. of[1])
       local want = module

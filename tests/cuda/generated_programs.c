@@ -40,6 +40,8 @@ static const struct {
     {ROWS, GB_RBF, 40, 3, GB_F32, GB_F32},
     {ROWS, GB_RBF, 3, 1, GB_F64, GB_F64},
     {ROWS, GB_RQ, 8, 3, GB_F64, GB_F32},
+    {ROWS, GB_M12, 1, 3, GB_F32, GB_I32},
+    {ROWS, GB_RQ, 2, 1, GB_F64, GB_I32},
     {COLUMNS, GB_RBF, 3, 1, GB_F32, GB_F32},
     {COLUMNS, GB_M32, 8, 16, GB_F32, GB_F32},
     {COLUMNS, GB_M12, 5, 3, GB_F64, GB_F64},

@@ -60,7 +60,7 @@ static void check_twin (const char *what, const twin *t) {
 /* -- points */
 
 enum layout { ROWS, COLUMNS, APART, BACKWARDS, LAYOUTS };
-static const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64};
+static const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_I32};
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct scene {
@@ -81,7 +81,7 @@ static double round_to (gb_dtype compute, double v) { return compute == GB_F64 ?
 static void fill_points (scene *s, size_t elements) {
   for (size_t i = 0; i < elements; i++) {
     const double v = draw(3) == 0 ? (double)draw(5) - 2 : 8 * uniform() - 3;
-    gb_element_set(s->points.near, i, s->dtype, s->dtype == GB_I64 ? rint(1000 * v) : v);
+    gb_element_set(s->points.near, i, s->dtype, gb_dtype_is_whole(s->dtype) ? rint(1000 * v) : v);
   }
 }
 
@@ -159,7 +159,7 @@ static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout lay
   send(&s.points), send(&s.weight);
   memset(s.label.near, 0xff, s.label.bytes), send(&s.label), send(&s.sums);
   s.shift = malloc(d * sizeof(double)), s.centre = malloc(k * d * sizeof(double));
-  for (size_t t = 0; t < d; t++) s.shift[t] = round_to(compute, dtype == GB_I64 ? 17 : uniform());
+  for (size_t t = 0; t < d; t++) s.shift[t] = round_to(compute, gb_dtype_is_whole(dtype) ? 17 : uniform());
   choose_centres(&s);
   return s;
 }

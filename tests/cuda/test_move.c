@@ -2,7 +2,7 @@
 ** extents; and the same words about positions outside an axis. */
 #include "dense_fixture.h"
 
-static const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL};
+static const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64, GB_BOOL, GB_I32};
 #define NTYPES (sizeof types / sizeof *types)
 
 /* Values with infinities, signed zeros and NaN among them. */
@@ -50,10 +50,15 @@ static void casts_saturate_and_round_once (void **state) {
   op_in(&c, GB_F64, shape1(8), wide);
   op_out(&c, 0, GB_I64, shape1(8));
   assert_same_bytes(&c, -1);
-  for (int t = 0; t < 2; t++) {
+  c = op_new(GB_OP_CAST);
+  op_in(&c, GB_F64, shape1(8), wide);
+  op_out(&c, 0, GB_I32, shape1(8));
+  assert_same_bytes(&c, -1);
+  static const gb_dtype to[] = {GB_F32, GB_I64, GB_I32};
+  for (int t = 0; t < 3; t++) {
     c = op_new(GB_OP_CAST);
     op_in(&c, GB_I64, shape1(5), whole);
-    op_out(&c, 0, t == 0 ? GB_F32 : GB_I64, shape1(5));
+    op_out(&c, 0, to[t], shape1(5));
     assert_same_bytes(&c, -1);
   }
 }
@@ -108,16 +113,16 @@ static void running_sums_have_the_bits_of_the_cpu (void **state) {
 /* -- positions */
 
 /* x (2, n, inner), so that axis 1 has entries before and behind it. */
-static void at_positions (gb_op op, gb_dtype t, size_t n, size_t inner, size_t count) {
+static void at_positions (gb_op op, gb_dtype t, gb_dtype of, size_t n, size_t inner, size_t count) {
   const gb_shape whole = shape3(2, n, inner), some = shape3(2, count, inner);
-  int64_t *position = malloc((count + 1) * sizeof *position);
-  for (size_t i = 0; i < count; i++) position[i] = 1 + (int64_t)(i * i * 5 % n);
+  void *position = malloc((count + 1) * sizeof(int64_t));
+  for (size_t i = 0; i < count; i++) gb_element_set(position, i, of, (double)(1 + i * i * 5 % n));
   double *x = random_normal(2 * n * inner, n), *y = random_normal(2 * count * inner, count);
   void *xt = converted(x, 2 * n * inner, t), *yt = converted(y, 2 * count * inner, t);
   op_case c = op_new(op);
   c.o.attr.i[0] = 1;
   op_in(&c, t, whole, xt);
-  op_in(&c, GB_I64, shape1(count), position);
+  op_in(&c, of, shape1(count), position);
   if (op != GB_OP_INDEX) op_in(&c, t, some, yt);
   op_out(&c, 0, t, op == GB_OP_INDEX ? some : whole);
   assert_same_bytes(&c, -1);
@@ -131,10 +136,10 @@ static void entries_are_taken_put_and_added (void **state) {
   for (int k = 0; k < 3; k++)
     for (size_t a = 0; a < NTYPES; a++)
       for (size_t e = 0; e < NEXTENTS; e++) {
-        at_positions(ops[k], types[a], 29, 1, extents[e]);
-        at_positions(ops[k], types[a], 5, 7, extents[e]);
-        at_positions(ops[k], types[a], 301, 3, extents[e]);
-        at_positions(ops[k], types[a], 3, 0, extents[e]);
+        at_positions(ops[k], types[a], GB_I64, 29, 1, extents[e]);
+        at_positions(ops[k], types[a], GB_I32, 5, 7, extents[e]);
+        at_positions(ops[k], types[a], GB_I64, 301, 3, extents[e]);
+        at_positions(ops[k], types[a], GB_I32, 3, 0, extents[e]);
       }
 }
 
@@ -153,6 +158,12 @@ static void positions_outside_the_axis_are_named (void **state) {
       op_out(&c, 0, GB_F64, shape1(k == 0 ? 5 : 7));
       assert_same_failure(&c, GB_EINDEX, "(entry 3) is outside 1 .. 7");
     }
+  const int32_t narrow[] = {7, 1, -8, 3};
+  op_case c = op_new(GB_OP_INDEX);
+  op_in(&c, GB_F64, shape1(7), x);
+  op_in(&c, GB_I32, shape1(4), narrow);
+  op_out(&c, 0, GB_F64, shape1(4));
+  assert_same_failure(&c, GB_EINDEX, "position -8 (entry 3) is outside 1 .. 7");
 }
 
 static void every_row_runs_or_stays_home_with_a_reason (void **state) {

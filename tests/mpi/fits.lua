@@ -38,7 +38,7 @@ local function fit(name, division, dtype, init, weighted)
   local x <const> = last < first and gb.zeros(0, D, {dtype = dtype}) or whole:slice(1, first, last):to(dtype):eval()
   local w <const> = weighted and (last < first and gb.zeros(0) or weight:slice(1, first, last)) or nil
   local start <const> = init == "rows" and (RANK == 0 and whole:slice(1, 1, K) or gb.ones(K, D)) or init
-  local km <const> = gb.kmeans{k = K, init = start, seed = 5, n_init = 2, ranks = true}
+  local km <const> = gb.kmeans{k = K, init = start, seed = 5, max_iter = 8, n_init = init == "random" and 2 or 1, ranks = true}
   local planned <const> = km:plan(x, {weights = w}).peak
   for _ = 1, 3 do collectgarbage() end                         -- nothing goes meanwhile
   km:fit(x, {weights = w})
@@ -47,7 +47,7 @@ local function fit(name, division, dtype, init, weighted)
   local labels <const> = km:predict(x)
   assert(last < first or labels:equal(km.labels), "predict gives other labels")
   local score <const> = km:score(x, {weights = w})
-  local batch <const> = gb.kmeans{k = K, init = start, seed = 5, ranks = true}
+  local batch <const> = gb.kmeans{k = K, init = "random", seed = 5, ranks = true}
   batch:partial_fit(x, {weights = w}):partial_fit(x, {weights = w})
   lines[#lines + 1] = ("%s: %d %s %d %.17g %.17g | %s | %s | %s #%s"):format(name, km.iterations, km.converged, km.empty,
     km.inertia, score, hex(km.centroids), hex(km.history), hex(batch.centroids), table.concat(labels:totable(), ","))

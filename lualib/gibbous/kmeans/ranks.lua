@@ -5,8 +5,8 @@ local M <const> = {}
 
 local function messages() return (select(3, core.ranks())) end
 
---- What body() gives. The first message of the ranks, in it or after it, is an agreement: where body() raises before it has sent any,
--- the others hear of it there.
+--- What body() gives. The first message of the ranks, in it or after it, is an agreement: where body() raises before it has sent
+-- any, the others hear of it there.
 function M.joined(on, body)
   if not on then return body() end
   local before <const> = messages()
