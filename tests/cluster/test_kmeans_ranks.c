@@ -76,12 +76,8 @@ static void for_all (problem *p, gb_dtype dtype, gb_kmeans_start start, const do
   for (size_t i = 0; i < p->ranks; i++) {
     p->rank[i].dtype = dtype;
     p->rank[i].o.start = start;
-<<<<<<< HEAD
-    p->rank[i].o.bounded = p->ranks % 2 == 0; /* which changes no bit */
-    p->rank[i].o.given = i == 0 ? given : given + 1; /* that of rank 0 is every rank's */
-=======
+    p->rank[i].o.bounded = p->ranks % 2 == 0;   /* which changes no bit */
     p->rank[i].o.given = i == 0 ? given : NULL; /* that of rank 0 is every rank's */
->>>>>>> main
     p->rank[i].weighted = p->weight != NULL;
   }
 }
