@@ -1405,11 +1405,11 @@ host/cpu/cluster/bounded.c
 's/(12 \* d + 16) \* u \* reach \* 1.01 + b->margins.tiny/0/; s/(8 \* d + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* d + 16) \* u \* sqrt(reach) \* 1.01/0/'
 'k-means: bounds have no margin for rounding'
 
-host/cpu/isa/bounds.inc
+host/cpu/isa/cluster/bounds.inc
 's/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
 'k-means: of equally near centres the one that moved farthest is taken'
 
-host/cpu/isa/bounds.inc
+host/cpu/isa/cluster/bounds.inc
 's/fall\[i\] = at == s->farthest ? s->next : s->most/fall[i] = s->next/'
 'k-means: the centre that moved farthest is no rival'
 

@@ -3,7 +3,7 @@
 
 enum { THREADS = 256, LANES = 16 /* GB_LANES */ };
 
-/* In the first of the 16 threads. As cpu/isa/cluster.inc, square_apart. */
+/* In the first of the 16 threads. As cpu/isa/cluster/points.inc, square_apart. */
 template <class T> static GB_DEVICE double square_apart (const gb_cuda_pass &p, size_t i, bool there) {
   const T *c = (const T *)p.centres;
   double sum = 0;

@@ -181,7 +181,13 @@ static gb_status choose (const sampling *s, gb_error *err) {
   gb_kmeans_options o = *r->o;
   o.comm = NULL;
   gb_kmeans_piece piece = {.device = r->part->device, .weight = c->weight};
-  piece.x = (gb_points){c->row, r->compute, (ptrdiff_t)r->d, 1, c->have, r->d, c->weight, false};
+  piece.x = (gb_points){.at = c->row,
+                        .dtype = r->compute,
+                        .row = (ptrdiff_t)r->d,
+                        .column = 1,
+                        .n = c->have,
+                        .d = r->d,
+                        .weight = c->weight};
   gb_kmeans_part part = {.device = piece.device,
                          .piece = &piece,
                          .x = &piece.x,

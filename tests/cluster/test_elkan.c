@@ -125,6 +125,56 @@ static void scale_and_place_are_nothing (void **state) {
   each_isa(any_scale);
 }
 
+/* A device that says what a fit does with bounds. */
+static const gb_cluster_ops *real;
+static size_t relabelled[4], times, seen;
+
+static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, size_t row,
+                          int32_t to, int32_t *label, int64_t *sums, void *scratch, gb_error *err) {
+  relabelled[times++] = row;
+  return real->relabel(dev, x, c, q, row, to, label, sums, scratch, err);
+}
+
+static gb_status assign_bounded (gb_device *dev, const gb_points *x, const gb_centres *c,
+                                 const gb_drift *drift, gb_quanta q, int32_t *label, gb_bounds bounds,
+                                 int64_t *sums, size_t *moved, void *scratch, gb_error *err) {
+  for (size_t i = 0; i < x->n; i++) {
+    bool was = times == 0;
+    for (size_t r = 0; r < times; r++) was |= relabelled[r] == i;
+    assert_true(isnan(bounds.lower[i]) == was); /* at first of all points, later of those alone */
+    seen += was && times > 0;
+  }
+  times = 0;
+  return real->assign_bounded(dev, x, c, drift, q, label, bounds, sums, moved, scratch, err);
+}
+
+static void of_points_that_get_another_label_nothing_is_known (void **state) {
+  (void)state;
+  static const double x[] = {-10, -9.5, -9, -8.5, -8, -1, 1, 9, 9.5, 10}, start[] = {-1, 100, -200};
+  gb_device *dev;
+  gb_error err;
+  double centre[3], history[1];
+  int32_t label[10], *labels[] = {label};
+  assert_int_equal(gb_device_cpu_new(1, (size_t)1 << 30, &dev, &err), GB_OK);
+  const gb_device_ops *ops = dev->ops;
+  gb_device_ops watched = *ops;
+  gb_cluster_ops cluster = *ops->cluster;
+  real = ops->cluster;
+  cluster.relabel = relabel;
+  cluster.assign_bounded = assign_bounded;
+  watched.cluster = &cluster;
+  dev->ops = &watched;
+  const gb_kmeans_piece piece = {.device = dev,
+                                 .x = {.at = x, .dtype = GB_F64, .row = 1, .column = 1, .n = 10, .d = 1}};
+  const gb_kmeans_options o = {
+      .k = 3, .max_iter = 1, .bounded = true, .start = GB_KMEANS_GIVEN, .given = start};
+  gb_kmeans_result r = {.centre = centre, .history = history, .label = labels};
+  assert_int_equal(gb_kmeans_fit(&o, 1, &piece, &r, &err), GB_OK);
+  assert_int_equal(seen, 2);
+  dev->ops = ops;
+  gb_device_free(dev);
+}
+
 static void a_device_without_bounds_is_named (void **state) {
   (void)state;
   gb_device *dev;
@@ -155,6 +205,7 @@ int main (void) {
       cmocka_unit_test(bits_are_those_of_lloyd),
       cmocka_unit_test(the_first_of_equally_near_centres_stays),
       cmocka_unit_test(empty_clusters_take_points),
+      cmocka_unit_test(of_points_that_get_another_label_nothing_is_known),
       cmocka_unit_test(rounding_decides_as_it_does_in_lloyds),
       cmocka_unit_test(scale_and_place_are_nothing),
       cmocka_unit_test(a_device_without_bounds_is_named),

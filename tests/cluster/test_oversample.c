@@ -73,7 +73,8 @@ static void passes_are_plain_loops (void **state) {
   s.scale = 0x1p40;
   assert_int_equal(gb_device_cpu_new(2, (size_t)1 << 30, &s.dev, &err), GB_OK);
   for (size_t i = 0; i < N; i++) s.weight[i] = (double)(i % 5) / 2;
-  s.points = (gb_points){s.x, GB_F64, D, 1, N, D, s.weight, false};
+  s.points =
+      (gb_points){.at = s.x, .dtype = GB_F64, .row = D, .column = 1, .n = N, .d = D, .weight = s.weight};
   s.scratch = aligned_alloc(64, (s.dev->ops->cluster->scratch(s.dev, GB_F64, K, D) + 63) / 64 * 64);
   come_nearer(&s, s.x, K, 0);
   come_nearer(&s, s.x + 100 * D, 3, K);

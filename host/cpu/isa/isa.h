@@ -184,7 +184,7 @@ typedef struct gb_isa_kernels {
   void (*draw)(int normal, double most, const uint64_t seed[2], uint64_t first, uint64_t step, size_t lanes,
                void *dst);
 
-  /* Clustering (cluster.inc). A tile has cluster_lanes points, feature by feature: dst[t * cluster_lanes + i] =
+  /* Clustering (cluster/). A tile has cluster_lanes points, feature by feature: dst[t * cluster_lanes + i] =
   ** src[i * step + t] - shift[t]. */
 #define GB_NEAREST_TILES 4
   size_t cluster_lanes;
