@@ -48,9 +48,18 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
   }                                                                                                          \
   break
 
+/* Rows of T, one element behind the other. */
+static bool lies_together (const gb_points *x) {
+  return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
+}
+
 static void convert_point (const gb_points *x, size_t i, void *out) {
   const void *at = (const char *)x->at + (ptrdiff_t)i * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
   const size_t d = x->d;
+  if (lies_together(x)) {
+    memcpy(out, at, d * gb_dtype_size(x->dtype));
+    return;
+  }
   switch (x->dtype) {
     case GB_F64: COPY(double, double, *v);
     case GB_I64: COPY(int64_t, double, *v);
@@ -73,24 +82,31 @@ static double scale_of (size_t d, const double *row) {
   return ldexp(1, e < -1000 ? 1000 : -e);
 }
 
-#define FOUR_SUMS(value)                                                                                     \
-  double sum[4] = {0};                                                                                       \
-  for (size_t t = 0; t < d; t++) {                                                                           \
-    const double v = (value);                                                                                \
-    sum[t % 4] += v * v;                                                                                     \
+/* 1 / the root of the sum of squares of value(t), t < d, by four sums, of each fourth t. */
+#define ROOT_BELOW_1(value)                                                                                  \
+  double a = 0, b = 0, c = 0, e = 0;                                                                         \
+  size_t t = 0;                                                                                              \
+  for (; t + 4 <= d; t += 4) {                                                                               \
+    a += value(t) * value(t), b += value(t + 1) * value(t + 1);                                              \
+    c += value(t + 2) * value(t + 2), e += value(t + 3) * value(t + 3);                                      \
   }                                                                                                          \
-  const double by = 1 / sqrt(sum[0] + sum[2] + (sum[1] + sum[3]))
+  for (; t < d; t++) a += value(t) * value(t);                                                               \
+  const double by = 1 / sqrt((a + c) + (b + e))
 
 /* NaN where the length is 0. */
 static void make_unit_f64 (size_t d, double *row) {
   const double scale = scale_of(d, row);
-  FOUR_SUMS(row[t] * scale);
-  for (size_t t = 0; t < d; t++) row[t] = row[t] * scale * by;
+#define SCALED(t) (row[t] * scale)
+  ROOT_BELOW_1(SCALED);
+#undef SCALED
+  for (t = 0; t < d; t++) row[t] = row[t] * scale * by;
 }
 
 static void make_unit_f32 (size_t d, float *row) {
-  FOUR_SUMS((double)row[t]);
-  for (size_t t = 0; t < d; t++) row[t] = (float)((double)row[t] * by);
+#define WIDE(t) ((double)row[t])
+  ROOT_BELOW_1(WIDE);
+#undef WIDE
+  for (t = 0; t < d; t++) row[t] = (float)((double)row[t] * by);
 }
 
 static void copy_point (const gb_points *x, size_t i, void *out) {
@@ -104,9 +120,7 @@ void gb_copy_point (const gb_points *x, size_t point, void *out) { copy_point(x,
 
 /* -- tiles */
 
-static bool lies_plain (const gb_points *x) {
-  return !x->unit && (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
-}
+static bool lies_plain (const gb_points *x) { return !x->unit && lies_together(x); }
 
 /* Points of tile number 'tile' of the room. */
 static gb_point_rows read_points (const gb_point_reader *r, size_t first, size_t tile) {
