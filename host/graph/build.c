@@ -12,8 +12,8 @@ static bool weak (const gb_node *n) { return (n->flags & GB_NODE_WEAK) != 0; }
 /* A number of i64, which adopts i32 alone. */
 static bool is_integer (const gb_node *n) { return n->op == GB_OP_CONST && gb_node_dtype(n) == GB_I64; }
 
-/* The dtype that weak nodes adopt: that of the first node that is not weak; if all are weak, the widest
-** parameter's, else the first number's. */
+/* The dtype that weak nodes adopt: that of the first node that is not weak, a number of i64 last; if all are weak, the
+** widest parameter's, else the first number's. */
 static gb_dtype common_dtype (int n, gb_node *const *in) {
   gb_dtype widest = GB_NDTYPES;
   for (int i = 0; i < n; i++)

@@ -225,7 +225,7 @@ gb_status gb_shape_infer (gb_op op, int nin, gb_node *const *in, gb_attr *attr, 
 
 bool gb_op_is_integral (gb_op op); /* an elementwise op or a running sum that whole numbers have, too */
 
-/* widen.c: ops that compute take i32 as i64; with i64 they mix. The results of others that have such inputs are i32. */
+/* widen.c: ops that compute take i32 as i64, also beside i64; ops that move elements keep i32. */
 enum { GB_WIDENED = 3 };                                    /* most inputs of an op that computes */
 bool gb_widens_input (gb_op op, int input);                 /* of i32 */
 bool gb_is_widened (gb_op op, int nin, gb_node *const *in); /* an input is of i32, and widened */

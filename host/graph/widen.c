@@ -26,9 +26,11 @@ static bool is_widened (gb_op op, int i, const gb_node *in) {
   return gb_node_dtype(in) == GB_I32 && gb_widens_input(op, i);
 }
 
-/* Beside another type than these two the shape rule says what is wrong, of the inputs as they are. */
+/* Beside another type than these two, and with too many inputs, the shape rule says what is wrong, of the inputs as
+** they are. */
 bool gb_is_widened (gb_op op, int nin, gb_node *const *in) {
   bool found = false;
+  if (nin > GB_WIDENED) return false;
   for (int i = 0; i < nin; i++) {
     found |= is_widened(op, i, in[i]);
     if (!gb_dtype_is_whole(gb_node_dtype(in[i]))) return false;

@@ -184,7 +184,8 @@ gb_map gb_map_transposed (const gb_map *m, int ndim); /* the last two dimensions
 /* decide.c */
 gb_status gb_decide (gb_lower_state *s, size_t nouts, gb_node *const *outs);
 bool gb_is_leaf (const gb_node *n);
-/* Has the value of its first input and computes nothing (gb_node_reads); a cast of i32 to i64 by another dtype. */
+/* Has the value of its first input and computes nothing (gb_node_reads): a cast of i32 to i64, too, for both are
+** computed in i64. */
 static inline bool gb_hands_on (const gb_node *n) {
   if (n->op == GB_OP_CAST)
     return n->nin == 1 && gb_node_dtype(n) == GB_I64 && gb_node_dtype(n->in[0]) == GB_I32;

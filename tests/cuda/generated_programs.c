@@ -40,8 +40,6 @@ static const struct {
     {ROWS, GB_RBF, 40, 3, GB_F32, GB_F32},
     {ROWS, GB_RBF, 3, 1, GB_F64, GB_F64},
     {ROWS, GB_RQ, 8, 3, GB_F64, GB_F32},
-    {ROWS, GB_M12, 1, 3, GB_F32, GB_I32},
-    {ROWS, GB_RQ, 2, 1, GB_F64, GB_I32},
     {COLUMNS, GB_RBF, 3, 1, GB_F32, GB_F32},
     {COLUMNS, GB_M32, 8, 16, GB_F32, GB_F32},
     {COLUMNS, GB_M12, 5, 3, GB_F64, GB_F64},
@@ -83,6 +81,8 @@ static const struct {
     {FEW, GB_M32, 2, 8, GB_F64, GB_F64},
     {FEW_OF_COLUMNS, GB_RBF, 3, 3, GB_F32, GB_F32},
     {FEW_OF_COLUMNS, GB_RBF, 2, 16, GB_F64, GB_F64},
+    {ROWS, GB_M12, 1, 3, GB_F32, GB_I32},
+    {ROWS, GB_RQ, 2, 1, GB_F64, GB_I32},
 };
 enum { COUNT = sizeof list / sizeof *list };
 const int nkernel_programs = COUNT;

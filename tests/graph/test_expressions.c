@@ -190,6 +190,13 @@ static void i32_computes_as_i64_and_moves_as_it_is (void **state) {
           GB_OP_EXP, i);
 }
 
+static void too_many_inputs_are_refused (void **state) {
+  (void)state;
+  gb_node *i = IN("i", 1, GB_I32, 3), *many[] = {i, i, i, i, i};
+  REFUSED(GB_EINTERNAL, "add: expected 2 inputs, got 5", gb_node_build, fx.g, GB_OP_ADD, 5, many, NULL, NULL,
+          GB_I64);
+}
+
 static void casts_of_whole_numbers_are_canonical (void **state) {
   (void)state;
   gb_node *i = IN("i", 1, GB_I32, 3), *five = BUILD(gb_node_const, fx.g, 5, GB_I32);
@@ -545,6 +552,7 @@ int main (void) {
       FIXTURE_TEST(dtype_errors_name_the_types),
       FIXTURE_TEST(numbers_and_parameters_adopt_the_other_side),
       FIXTURE_TEST(i32_computes_as_i64_and_moves_as_it_is),
+      FIXTURE_TEST(too_many_inputs_are_refused),
       FIXTURE_TEST(casts_of_whole_numbers_are_canonical),
       FIXTURE_TEST(truths_are_counted_as_f64),
       FIXTURE_TEST(views_that_change_nothing_are_their_input),
