@@ -155,7 +155,7 @@ static void bounded_task (void *ud, gb_tasks *s, size_t task, int thread) {
     const size_t found = gb_isa_active->screen(&b->screen, n, b->p.label + first, b->bounds.upper + first,
                                                b->bounds.lower + first, open);
     const bool look = b->worth && b->p.label[first] >= 0 && (w.tried < 256 || 4 * w.gained >= w.tried);
-    if (!look && 4 * found >= 3 * n) settle_block(&w, block);
+    if (!look && 2 * found >= n) settle_block(&w, block);
     else
       for (size_t o = 0; o < found; o++) {
         if (look) look_at(&w, first + open[o]);
