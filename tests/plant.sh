@@ -1398,8 +1398,52 @@ host/cluster/minibatch.c
 'k-means: a batch begins with the first row of its tile'
 
 host/cluster/minibatch.c
-'s/w->count\[j\] = total;/w->count[j] = s[w->d];/'
+'s/w->count\[j\] += weight;/w->count[j] = weight;/'
 'k-means: centres forget the batches but the last'
+
+host/cluster/unit.c
+'s/if (!(length > least)) return false;//'
+'k-means: rows that cancel have a direction'
+
+host/cluster/lloyd.c
+'s/if (r->part->x->unit) {/if (0) {/'
+'k-means: centroids of unit vectors are their means'
+
+host/cpu/cluster/points.c
+'s/return !x->unit \&\& /return /'
+'k-means: rows of length 1 are read as they lie'
+
+host/cpu/cluster/bounded.c
+'s/: fminf(near->lower\[i\], rest);/: near->lower[i];/'
+'k-means: centres that a row is not compared to are forgotten'
+
+host/cpu/cluster/bounded.c
+'s/(12 \* d + 16) \* u \* reach \* 1.01 + b->margins.tiny/0/; s/(8 \* d + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* d + 16) \* u \* sqrt(reach) \* 1.01/0/'
+'k-means: bounds have no margin for rounding'
+
+host/cpu/isa/cluster/bounds.inc
+'s/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
+'k-means: of equally near centres the one that moved farthest is taken'
+
+host/cpu/isa/cluster/bounds.inc
+'s/fall\[i\] = at == s->farthest ? s->next : s->most/fall[i] = s->next/'
+'k-means: the centre that moved farthest is no rival'
+
+host/cluster/oversample.c
+'s/FIRST_STREAM + round, p->first}/FIRST_STREAM + round, 0}/'
+'k-means: lots are of the number in the piece'
+
+host/cluster/oversample.c
+'s/    if (c->tally\[j\] == 0) continue;//'
+'k-means: a candidate counts twice'
+
+host/cluster/oversample.c
+'s/c->weight\[c->have\] = .*/c->weight[c->have] = 1;/'
+'k-means: candidates have no weights'
+
+host/cpu/cluster/many.c
+'s/p->first || got < get/got < get/'
+'k-means: the first candidates are compared to what memory held'
 
 host/cluster/lloyd.c
 's/gb_status st = assign_all(r, moved, err);/GB_TRY(assign_all(r, moved, err)); gb_status st = GB_OK;/'
@@ -1466,6 +1510,11 @@ suite_of () {                     # file, what is wrong
     'k-means: '*)
       case $1 in
         host/cluster/minibatch.c) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
+        host/cluster/unit.c | host/cluster/lloyd.c | host/cpu/cluster/points.c)
+          targets=gibbous filter=spec/cluster/spherical_spec.lua ;;
+        host/cpu/cluster/bounded.c | host/cpu/isa/*) targets='test_elkan test_isa_cluster' filter='^(elkan|isa_cluster)$' ;;
+        host/cluster/oversample.c | host/cpu/cluster/many.c)
+          targets='test_kmeans test_oversample' filter='^(kmeans|oversample)$' ;;
         host/cluster/*) targets=test_kmeans filter='^kmeans$' ;;
         *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
       esac

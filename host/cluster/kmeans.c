@@ -59,6 +59,8 @@ gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_
   const size_t row = first + bad->row + 1;
   if (bad->column == d)
     return gb_fail(err, GB_ENAN, "k-means: the weight of point %zu is negative or not finite", row);
+  if (bad->column == d + 1)
+    return gb_fail(err, GB_ENAN, "k-means: the point in row %zu has length 0, and no direction", row);
   return gb_fail(err, GB_ENAN, "k-means: the point in row %zu is not finite in column %zu", row,
                  bad->column + 1);
 }
@@ -156,10 +158,21 @@ static gb_status check (const gb_kmeans_run *r, const gb_kmeans_piece *piece, gb
   for (size_t i = 0; i < r->nparts; i++)
     if (piece[i].device->ops->cluster == NULL)
       return gb_fail(err, GB_EOPTION, "k-means: device %s has no passes over points", piece[i].device->name);
+  for (size_t i = 0; r->o->bounded && i < r->nparts; i++)
+    if (piece[i].device->ops->cluster->assign_bounded == NULL)
+      return gb_fail(
+          err, GB_EOPTION,
+          "k-means: device %s keeps no bounds of distances: algorithm = 'lloyd' gives the same result",
+          piece[i].device->name);
+  for (size_t i = 0; r->o->start == GB_KMEANS_PARALLEL && i < r->nparts; i++)
+    if (piece[i].device->ops->cluster->nearer == NULL)
+      return gb_fail(err, GB_EOPTION,
+                     "k-means: device %s draws no many seeds at once: init = 'k-means++' takes its place",
+                     piece[i].device->name);
   if (r->k < 1 || r->k > GB_CLUSTER_MOST)
     return gb_fail(err, GB_EOPTION, "k-means: k must be in 1..%zu, got %zu", GB_CLUSTER_MOST, r->k);
   if (r->d < 1) return gb_fail(err, GB_ESHAPE, "k-means: points without columns");
-  return GB_OK;
+  return gb_kmeans_check_unit(r->nparts, piece, err);
 }
 
 /* The first message is an agreement: a rank whose caller failed before it came here can take part in that one. */
@@ -169,6 +182,7 @@ static gb_status meet (gb_kmeans_run *r, const gb_kmeans_piece *piece, gb_error 
                                   .compute = r->compute,
                                   .k = o->k,
                                   .start = o->start,
+                                  .unit = piece->x.unit,
                                   .max_iter = o->max_iter,
                                   .seed = o->seed,
                                   .runs = o->runs,

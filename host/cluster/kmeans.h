@@ -10,7 +10,12 @@
 #include "cluster/comm.h"
 #include "program/cluster.h"
 
-typedef enum gb_kmeans_start { GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_GIVEN } gb_kmeans_start;
+typedef enum gb_kmeans_start {
+  GB_KMEANS_PLUS_PLUS,
+  GB_KMEANS_RANDOM,
+  GB_KMEANS_GIVEN,
+  GB_KMEANS_PARALLEL
+} gb_kmeans_start;
 
 typedef struct gb_kmeans_options {
   size_t k;
@@ -20,6 +25,8 @@ typedef struct gb_kmeans_options {
   double
       tol; /* of the mean variance of the columns: centres that move less, squared and together, end the fit */
   uint64_t seed;
+  bool
+      bounded; /* Elkan's iterations: distances that bounds tell are not computed; results have the same bits */
   size_t runs; /* that the caller makes of these points: compared among ranks, no more */
   gb_comm *
       comm; /* NULL: one rank. Else the points are those of all ranks; options and d must be alike, and 'given' is rank 0's */
@@ -34,7 +41,8 @@ typedef struct gb_kmeans_source {
   void *ud;
 } gb_kmeans_source;
 
-/* Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
+/* Points are taken as unit vectors where x.unit says so, for all pieces alike; centres then are unit vectors, too (unit.c).
+** Some of the points, on one device, which has cluster ops. All pieces have one d and one type of computation; points are numbered
 ** through the pieces. A rank without points has one piece of none. */
 typedef struct gb_kmeans_piece {
   gb_device *device;
@@ -65,10 +73,11 @@ typedef struct gb_kmeans_result {
 } gb_kmeans_result;
 
 /* Bytes that a fit takes beside points, labels and the arrays of the result: of the device of piece 0 with all its pieces (sums,
-** seeds and scratch are its parts); and of its home. */
+** seeds, bounds beyond them and scratch are its parts); and of its home. */
 typedef struct gb_kmeans_bytes {
   size_t device, home;
-  size_t sums, seeds, scratch;
+  size_t sums, seeds, bounds, scratch;
+  size_t candidates; /* of k-means||, at home */
 } gb_kmeans_bytes;
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces, const gb_kmeans_piece *piece);
 

@@ -14,9 +14,21 @@ typedef struct gb_kmeans_part {
   int32_t *label;
   int64_t *sums; /* (workers, k, d + 1) */
   void *scratch;
-  void *near;     /* (n) of T, while seeds are chosen */
-  int64_t *block; /* on the host: potentials of its blocks, while seeds are chosen */
+  void *near;       /* (n) of T, while seeds are chosen; their memory is that of the bounds */
+  gb_bounds bounds; /* where they are wanted */
+  int64_t *block;   /* on the host: potentials of its blocks, while seeds are chosen */
 } gb_kmeans_part;
+
+/* What k-means|| collects. */
+typedef struct gb_kmeans_candidates {
+  size_t most, have;
+  void *row;        /* (most, d) of T, less the shift */
+  double *weight;   /* (most): of the points that are nearest to each */
+  int64_t *tally;   /* (most) and room for one: the same in quanta */
+  void *near;       /* (most) of T */
+  int64_t *block;   /* of them as points */
+  double *no_shift; /* (d) zeros */
+} gb_kmeans_candidates;
 
 typedef struct gb_kmeans_run {
   const gb_kmeans_options *o;
@@ -27,15 +39,18 @@ typedef struct gb_kmeans_run {
   gb_dtype compute;
   size_t nparts;
   gb_kmeans_part *part;
-  double *shift;         /* (d) */
-  double *centre, *next; /* (k, d), less the shift, numbers of T */
-  int64_t *sum;          /* (k, d + 1), of all workers; and room for two numbers */
-  gb_far_point *far;     /* (k); and room for one before them */
-  gb_far_point *all;     /* the same again, where there are several ranks */
-  double *candidate;     /* of seeds */
-  double *least, *most;  /* (d), one after the other; and room for two numbers */
-  double heaviest;       /* weight */
-  bool weighted;         /* some points have weights */
+  double *shift;             /* (d) */
+  double *centre, *next;     /* (k, d), less the shift, numbers of T */
+  int64_t *sum;              /* (k, d + 1), of all workers; and room for two numbers */
+  gb_far_point *far;         /* (gb_kmeans_lots); and room for one before them */
+  gb_far_point *all;         /* the same again, where there are several ranks */
+  double *candidate;         /* of seeds */
+  gb_kmeans_candidates many; /* of k-means|| */
+  double *least, *most;      /* (d), one after the other; and room for two numbers */
+  double heaviest;           /* weight */
+  float *move;               /* (k): how far each centre moved */
+  int32_t *order;            /* (k): of centres, by that */
+  bool weighted;             /* some points have weights */
   gb_quanta q;
   double apart;    /* sum of w |x - shift|^2, which 'sum' of one centre at the shift has */
   double variance; /* mean over the columns */
@@ -79,6 +94,15 @@ static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
 
 /* 2^e, the largest with count * most * 2^e below 2^61. */
 double gb_kmeans_scale (double count, double most);
+/* -- unit.c: points that are unit vectors, whose centres are, too */
+
+/* v (d) plus the shift becomes its direction, a unit vector, less the shift. False: it is no longer than 'least', and stays. */
+bool gb_kmeans_make_unit (size_t d, const double *shift, double least, double *v);
+/* EOPTION: a device has no passes over unit vectors. */
+gb_status gb_kmeans_check_unit (size_t npieces, const gb_kmeans_piece *piece, gb_error *err);
+/* What rounding may make of a mean of length 0: rows are rounded to T, and, times their weights, to 1 / scale; 'weight' is their sum. */
+double gb_kmeans_no_length (size_t d, gb_dtype compute, double scale, double weight, double heaviest);
+
 /* What is wrong with a point of which 'first' are before. */
 gb_status gb_kmeans_refuse (const gb_bad_point *bad, size_t first, size_t d, gb_error *err);
 /* The square of the longest difference that two points can have. */
@@ -88,6 +112,9 @@ gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t
                             gb_error *err);
 
 /* -- memory.c */
+
+/* What a fit takes of a piece on its device beside labels: for seeds, then for bounds. */
+size_t gb_kmeans_row_bytes (const gb_kmeans_options *o, const gb_points *x);
 
 /* Blocks of a fit: of the host, and for each device. */
 typedef struct gb_kmeans_store {
@@ -109,12 +136,31 @@ size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d);
 
 /* turns.c: every point gets the label of its nearest centre; '*moved': how many got another one. */
 gb_status gb_kmeans_assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err);
+/* k-means++ from the first draw on, of which so many were made; from centre 'from' on, where points know how near those before are. */
+gb_status gb_kmeans_plus_plus (gb_kmeans_run *r, uint64_t drawn, gb_error *err);
+gb_status gb_kmeans_plus_plus_from (gb_kmeans_run *r, size_t from, gb_error *err);
+/* A point, drawn by weight. */
+gb_status gb_kmeans_draw_first (gb_kmeans_run *r, double *out, gb_error *err);
+/* A heap of the 'most' least lots, once it has so many. */
+void gb_kmeans_keep_lot (gb_far_point p, size_t most, gb_far_point *heap, size_t *have);
+/* Whether seeds are chosen by potentials of points. */
+static inline bool gb_kmeans_has_potentials (const gb_kmeans_options *o) {
+  return o->start == GB_KMEANS_PLUS_PLUS || o->start == GB_KMEANS_PARALLEL;
+}
+
+/* oversample.c: k-means||. Points that a round draws at most, and lots that a fit keeps of points. */
+size_t gb_kmeans_drawn_at_most (const gb_kmeans_options *o);
+size_t gb_kmeans_lots (const gb_kmeans_options *o);
+size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, gb_dtype compute, size_t d);
+gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, gb_dtype compute, size_t d,
+                                              void *room);
+gb_status gb_kmeans_oversample (gb_kmeans_run *r, gb_error *err);
 
 /* -- ranks.c: what several ranks do together. 'st' is what happened at this rank so far; what is returned is alike at all. */
 
 /* What must be alike at all ranks. */
 typedef struct gb_kmeans_problem {
-  uint64_t d, compute, k, start, max_iter, seed, runs;
+  uint64_t d, compute, k, start, unit, max_iter, seed, runs;
   double tol;
 } gb_kmeans_problem;
 /* OK, or how the problem of this rank differs from that of rank 0. */
@@ -137,5 +183,12 @@ gb_status gb_kmeans_merge (gb_kmeans_run *r, size_t most, gb_kmeans_keep *keep, 
 
 /* lloyd.c: iterations from r->centre. */
 gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err);
+
+/* elkan.c: 'assign' by bounds. before: the centres of the assignment before, r->centre where it is the first one. */
+gb_status gb_kmeans_assign_bounded (gb_kmeans_run *r, const double *before, size_t *moved, gb_error *err);
+/* Nothing is known of any point; of one that got another label than its nearest centre's. */
+gb_status gb_kmeans_forget_bounds (gb_kmeans_run *r, gb_error *err);
+gb_status gb_kmeans_forget_point (const gb_kmeans_part *p, size_t row, gb_error *err);
+size_t gb_kmeans_bounds_bytes (const gb_kmeans_options *o, const gb_points *x);
 
 #endif

@@ -74,6 +74,7 @@ static gb_status relabel_farthest (gb_kmeans_run *r, size_t have, size_t *used, 
     GB_TRY(GB_KMEANS_ROW(
         p, row - p->first,
         gb_kmeans_ops(p)->relabel(p->device, &x, &c, r->q, 0, (int32_t)j, label, p->sums, p->scratch, err)));
+    if (r->o->bounded) GB_TRY(gb_kmeans_forget_point(p, row - p->first, err));
   }
   return GB_OK;
 }
@@ -90,19 +91,28 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
 
 /* -- centres */
 
-/* Means of the sums; a cluster without points keeps its centre. Gives the sum of squared moves. */
+/* The centre of a cluster's sum, to 'out', which has the one it had. */
+static void centre_of (const gb_kmeans_run *r, size_t j, double *out) {
+  const int64_t *s = sum_of(r, j);
+  const double weight = (double)s[r->d] / r->q.weight;
+  const double *kept = r->centre + j * r->d;
+  if (s[r->d] == 0) return;
+  for (size_t t = 0; t < r->d; t++) out[t] = (double)s[t] / r->q.point / weight;
+  if (r->part->x->unit) {
+    const double least = gb_kmeans_no_length(r->d, r->compute, r->q.point, weight, r->heaviest);
+    if (!gb_kmeans_make_unit(r->d, r->shift, least, out)) memcpy(out, kept, r->d * sizeof *out);
+  }
+  for (size_t t = 0; t < r->d; t++) out[t] = gb_kmeans_round(r, out[t]);
+}
+
+/* Means of the sums, or their directions; a cluster without points, or without a direction, keeps its centre. Gives the sum of squared
+** moves. */
 static double move_centres (gb_kmeans_run *r) {
   double change = 0;
-  for (size_t j = 0; j < r->k; j++) {
-    const int64_t *s = sum_of(r, j);
-    const double weight = (double)s[r->d] / r->q.weight;
-    for (size_t t = 0; t < r->d; t++) {
-      const double before = r->centre[j * r->d + t];
-      const double now = s[r->d] == 0 ? before : gb_kmeans_round(r, (double)s[t] / r->q.point / weight);
-      change += (now - before) * (now - before);
-      r->next[j * r->d + t] = now;
-    }
-  }
+  memcpy(r->next, r->centre, r->k * r->d * sizeof *r->next);
+  for (size_t j = 0; j < r->k; j++) centre_of(r, j, r->next + j * r->d);
+  for (size_t i = 0; i < r->k * r->d; i++)
+    change += (r->next[i] - r->centre[i]) * (r->next[i] - r->centre[i]);
   double *old = r->centre;
   r->centre = r->next;
   r->next = old;
@@ -115,6 +125,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   double change = INFINITY;
   out->converged = false;
   out->iterations = 0;
+  if (r->o->bounded) GB_TRY(gb_kmeans_forget_bounds(r, err));
   while (out->iterations < r->o->max_iter && !out->converged) {
     GB_TRY(assign_and_gather(r, &moved, err));
     out->history[out->iterations++] = inertia_from_sums(r, r->centre);

@@ -16,7 +16,7 @@ static size_t scratch_bytes (const gb_kmeans_options *o, const gb_kmeans_piece *
 
 /* Parts of the host's block, in order. */
 typedef struct layout {
-  size_t parts, shift, centre, next, sum, far, all, least, candidate, block, bytes;
+  size_t parts, shift, centre, next, sum, far, all, least, move, order, candidate, many, block, bytes;
 } layout;
 
 static size_t take (size_t *at, size_t bytes) {
@@ -35,26 +35,40 @@ static layout lay_out (const gb_kmeans_options *o, size_t npieces, const gb_kmea
   l.centre = take(&l.bytes, o->k * d * number);
   l.next = take(&l.bytes, o->k * d * number);
   l.sum = take(&l.bytes, (o->k * (d + 1) + 2) * sizeof(int64_t));
-  l.far = take(&l.bytes, (o->k + 1) * sizeof(gb_far_point));
-  l.all = take(&l.bytes, o->comm == NULL ? 0 : (o->k + 1) * sizeof(gb_far_point));
+  l.far = take(&l.bytes, (gb_kmeans_lots(o) + 1) * sizeof(gb_far_point));
+  l.all = take(&l.bytes, o->comm == NULL ? 0 : (gb_kmeans_lots(o) + 1) * sizeof(gb_far_point));
   l.least = take(&l.bytes, 2 * (d + 1) * number);
+  l.move = take(&l.bytes, o->bounded ? o->k * sizeof(float) : 0);
+  l.order = take(&l.bytes, o->bounded ? o->k * sizeof(int32_t) : 0);
   l.candidate = take(&l.bytes, gb_kmeans_seed_bytes(o, d));
-  l.block = take(&l.bytes, o->start == GB_KMEANS_PLUS_PLUS ? blocks * sizeof(int64_t) : 0);
+  l.many = take(&l.bytes, gb_kmeans_candidates_bytes(o, gb_points_compute(piece->x.dtype), d));
+  l.block = take(&l.bytes, gb_kmeans_has_potentials(o) ? blocks * sizeof(int64_t) : 0);
   return l;
+}
+
+/* What seeding takes of a piece; iterations have their bounds there afterwards. */
+static size_t near_bytes (const gb_kmeans_options *o, const gb_points *x) {
+  return gb_kmeans_has_potentials(o) ? rounded(gb_kmeans_near_bytes(x)) : 0;
+}
+size_t gb_kmeans_row_bytes (const gb_kmeans_options *o, const gb_points *x) {
+  const size_t near = near_bytes(o, x), bounds = rounded(gb_kmeans_bounds_bytes(o, x));
+  return near > bounds ? near : bounds;
 }
 
 gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces,
                                     const gb_kmeans_piece *piece) {
   const gb_device *dev = piece->device;
   gb_kmeans_bytes b = {.home = lay_out(o, npieces, piece).bytes};
+  b.candidates = gb_kmeans_candidates_bytes(o, gb_points_compute(piece->x.dtype), piece->x.d);
   b.sums = sums_bytes(dev, o->k, piece->x.d);
   for (size_t i = 0; i < npieces; i++) {
     if (piece[i].device != dev) continue;
-    if (o->start == GB_KMEANS_PLUS_PLUS) b.seeds += rounded(gb_kmeans_near_bytes(&piece[i].x));
+    b.seeds += near_bytes(o, &piece[i].x);
+    b.bounds += gb_kmeans_row_bytes(o, &piece[i].x) - near_bytes(o, &piece[i].x);
     const size_t bytes = scratch_bytes(o, &piece[i]);
     if (bytes > b.scratch) b.scratch = bytes;
   }
-  b.device = b.sums + b.seeds + b.scratch;
+  b.device = b.sums + b.seeds + b.bounds + b.scratch;
   return b;
 }
 
@@ -80,7 +94,8 @@ static gb_status serve_device (gb_kmeans_store *s, const gb_kmeans_options *o, g
     if (piece[i].device != dev) continue;
     r->part[i].sums = sums;
     r->part[i].near = at;
-    if (o->start == GB_KMEANS_PLUS_PLUS) at += rounded(gb_kmeans_near_bytes(&piece[i].x));
+    r->part[i].bounds = (gb_bounds){(float *)(void *)at, (float *)(void *)at + piece[i].x.n};
+    at += gb_kmeans_row_bytes(o, &piece[i].x);
   }
   for (size_t i = from; i < r->nparts; i++)
     if (piece[i].device == dev) r->part[i].scratch = at;
@@ -101,7 +116,10 @@ gb_status gb_kmeans_furnish (gb_kmeans_run *r, gb_kmeans_store *s, const gb_kmea
   r->all = (gb_far_point *)(void *)(at + l.all) + 1;
   r->least = (double *)(void *)(at + l.least);
   r->most = r->least + r->d;
+  r->move = (float *)(void *)(at + l.move);
+  r->order = (int32_t *)(void *)(at + l.order);
   r->candidate = (double *)(void *)(at + l.candidate);
+  r->many = gb_kmeans_candidates_in(r->o, r->compute, r->d, at + l.many);
   int64_t *block = (int64_t *)(void *)(at + l.block);
   size_t first = r->first;
   for (size_t i = 0; i < r->nparts; i++) {

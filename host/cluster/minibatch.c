@@ -1,4 +1,6 @@
 /* minibatch.c - k-means by mini-batches. */
+#include <math.h>
+
 #include "cluster/kmeans_fit.h"
 
 /* What a fit holds beside its result, in one block. */
@@ -8,11 +10,13 @@ typedef struct work {
   const gb_kmeans_piece *piece;
   gb_kmeans_piece *batch; /* (npieces): the parts of one */
   double *count, *sum;    /* (k), (k, d + 1) */
+  double *mean;           /* (d) */
+  double rounding;        /* half a unit in the last place of T */
   gb_kmeans_result *out;
 } work;
 
 typedef struct layout {
-  size_t batch, count, sum, bytes;
+  size_t batch, count, sum, mean, bytes;
 } layout;
 
 static size_t take (size_t *at, size_t bytes) {
@@ -26,6 +30,7 @@ static layout lay_out (const gb_kmeans_options *o, size_t npieces, const gb_kmea
   l.batch = take(&l.bytes, npieces * sizeof(gb_kmeans_piece));
   l.count = take(&l.bytes, o->k * sizeof(double));
   l.sum = take(&l.bytes, o->k * (piece->x.d + 1) * sizeof(double));
+  l.mean = take(&l.bytes, piece->x.d * sizeof(double));
   return l;
 }
 
@@ -52,6 +57,15 @@ static gb_kmeans_model model_of (const work *w) {
   return (gb_kmeans_model){.k = w->o->k, .shift = w->out->shift, .centre = w->out->centre};
 }
 
+/* The centre of 'count' times itself and a batch's sum, of 'weight'; of unit vectors its direction, if it has one. */
+static void move_centre (const work *w, double count, const double *sum, double weight, double *c) {
+  const double *shift = w->out->shift;
+  for (size_t t = 0; t < w->d; t++) w->mean[t] = (count * (c[t] - shift[t]) + sum[t]) / (count + weight);
+  if (w->piece->x.unit && !gb_kmeans_make_unit(w->d, shift, 4 * sqrt((double)w->d) * w->rounding, w->mean))
+    return;
+  for (size_t t = 0; t < w->d; t++) c[t] = shift[t] + w->mean[t];
+}
+
 static gb_status take_batch (work *w, size_t first, double *inertia, gb_error *err) {
   const gb_kmeans_model m = model_of(w);
   double apart = 0;
@@ -59,12 +73,9 @@ static gb_status take_batch (work *w, size_t first, double *inertia, gb_error *e
   GB_TRY(gb_kmeans_apply(&m, cut_batch(w, first), w->batch, &use, err));
   *inertia += apart;
   for (size_t j = 0; j < m.k; j++) {
-    const double *s = w->sum + j * (w->d + 1);
-    const double total = w->count[j] + s[w->d];
-    double *c = w->out->centre + j * w->d;
-    for (size_t t = 0; t < w->d && s[w->d] > 0; t++)
-      c[t] = m.shift[t] + (w->count[j] * (c[t] - m.shift[t]) + s[t]) / total;
-    w->count[j] = total;
+    const double *s = w->sum + j * (w->d + 1), weight = s[w->d];
+    if (weight > 0) move_centre(w, w->count[j], s, weight, w->out->centre + j * w->d);
+    w->count[j] += weight;
   }
   return GB_OK;
 }
@@ -114,6 +125,8 @@ gb_status gb_kmeans_minibatch (const gb_kmeans_options *o, size_t npieces, const
   w.batch = (gb_kmeans_piece *)(void *)(at + l.batch);
   w.count = (double *)(void *)(at + l.count);
   w.sum = (double *)(void *)(at + l.sum);
+  w.mean = (double *)(void *)(at + l.mean);
+  w.rounding = gb_points_compute(piece->x.dtype) == GB_F64 ? 0x1p-53 : 0x1p-24;
   for (size_t j = 0; j < o->k; j++) w.count[j] = 0;
   for (size_t i = 0; i < npieces; i++) w.n += piece[i].x.n;
   gb_status st = gb_kmeans_fit(&start, npieces, piece, out, err);

@@ -20,6 +20,7 @@ gb_status gb_kmeans_compare (gb_comm *c, const gb_kmeans_problem *mine, gb_error
     bool differs;
   } option[] = {{"k", mine->k != first.k},
                 {"init", mine->start != first.start},
+                {"spherical", mine->unit != first.unit},
                 {"max_iter", mine->max_iter != first.max_iter},
                 {"seed", mine->seed != first.seed},
                 {"tol", mine->tol != first.tol},

@@ -19,7 +19,7 @@ static size_t tried (size_t k) {
 }
 
 size_t gb_kmeans_seed_bytes (const gb_kmeans_options *o, size_t d) {
-  return o->start == GB_KMEANS_PLUS_PLUS ? tried(o->k) * d * sizeof(double) : 0;
+  return gb_kmeans_has_potentials(o) ? tried(o->k) * d * sizeof(double) : 0;
 }
 
 /* Zeros where another rank has the point: gb_kmeans_exchange follows. */
@@ -41,8 +41,12 @@ static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
       return gb_fail(err, GB_EOPTION,
                      "k-means: the start has a value that is not finite in row %zu, column %zu", i / r->d + 1,
                      i % r->d + 1);
-    r->centre[i] = gb_kmeans_round(r, v - r->shift[i % r->d]);
+    r->centre[i] = v - r->shift[i % r->d];
   }
+  for (size_t j = 0; r->part->x->unit && j < r->k; j++)
+    if (!gb_kmeans_make_unit(r->d, r->shift, 0, r->centre + j * r->d))
+      return gb_fail(err, GB_EOPTION, "k-means: row %zu of the start has length 0, and no direction", j + 1);
+  for (size_t i = 0; i < r->k * r->d; i++) r->centre[i] = gb_kmeans_round(r, r->centre[i]);
   return GB_OK;
 }
 
@@ -63,8 +67,7 @@ static void sift (gb_far_point *heap, size_t n, size_t i) {
   }
 }
 
-/* A heap of the 'most' first lots, once it has so many. */
-static void keep_lot (gb_far_point p, size_t most, gb_far_point *heap, size_t *have) {
+void gb_kmeans_keep_lot (gb_far_point p, size_t most, gb_far_point *heap, size_t *have) {
   if (*have < most) {
     heap[(*have)++] = p;
     if (*have == most)
@@ -81,14 +84,14 @@ static void draw_lots (const gb_kmeans_run *r, gb_far_point *heap, size_t *have)
       const double w = r->part[i].weight == NULL ? 1 : r->part[i].weight[n];
       const size_t row = r->part[i].first + n;
       const gb_far_point p = {row, -log(gb_rand_uniform(r->o->seed, LOTS, row)) / w};
-      if (w > 0) keep_lot(p, r->k, heap, have);
+      if (w > 0) gb_kmeans_keep_lot(p, r->k, heap, have);
     }
 }
 
 static gb_status draw_points (gb_kmeans_run *r, gb_error *err) {
   size_t have = 0;
   draw_lots(r, r->far, &have);
-  GB_TRY(gb_kmeans_merge(r, r->k, keep_lot, &have, GB_OK, err));
+  GB_TRY(gb_kmeans_merge(r, r->k, gb_kmeans_keep_lot, &have, GB_OK, err));
   if (have < r->k)
     for (size_t h = have / 2; h-- > 0;) sift(r->far, have, h);
   for (size_t end = have; end > 1; end--) { /* the first lot first */
@@ -179,28 +182,53 @@ static gb_status draw_all (seeding *s, size_t n, double *out, gb_error *err) {
   return gb_kmeans_exchange(s->r, n, out, st, err);
 }
 
-static gb_status plus_plus (gb_kmeans_run *r, gb_error *err) {
+static gb_status grow (seeding *s, size_t from, gb_error *err) {
+  gb_kmeans_run *r = s->r;
   const size_t n = tried(r->k), d = r->d;
-  seeding s = {.r = r, .candidate = r->candidate};
-  s.scale = gb_kmeans_scale((double)r->n, r->heaviest);
-  GB_TRY(come_closer(&s, NULL, true, err));
-  GB_TRY(draw_all(&s, 1, r->centre, err));
-  s.scale = gb_kmeans_scale((double)r->n, r->heaviest * gb_kmeans_diameter(r));
-  GB_TRY(come_closer(&s, r->centre, true, err));
-  for (size_t j = 1; j < r->k; j++) {
+  for (size_t j = from; j < r->k; j++) {
     size_t best;
-    GB_TRY(draw_all(&s, n, s.candidate, err));
-    GB_TRY(choose(&s, n, &best, err));
-    memcpy(r->centre + j * d, s.candidate + best * d, d * sizeof(double));
-    if (j + 1 < r->k) GB_TRY(come_closer(&s, r->centre + j * d, false, err));
+    GB_TRY(draw_all(s, n, s->candidate, err));
+    GB_TRY(choose(s, n, &best, err));
+    memcpy(r->centre + j * d, s->candidate + best * d, d * sizeof(double));
+    if (j + 1 < r->k) GB_TRY(come_closer(s, r->centre + j * d, false, err));
   }
   return GB_OK;
+}
+
+static gb_status draw_first (seeding *s, double *out, gb_error *err) {
+  s->scale = gb_kmeans_scale((double)s->r->n, s->r->heaviest);
+  GB_TRY(come_closer(s, NULL, true, err));
+  return draw_all(s, 1, out, err);
+}
+
+gb_status gb_kmeans_draw_first (gb_kmeans_run *r, double *out, gb_error *err) {
+  return draw_first(&(seeding){.r = r, .candidate = r->candidate}, out, err);
+}
+
+static double scale_of (const gb_kmeans_run *r) {
+  return gb_kmeans_scale((double)r->n, r->heaviest * gb_kmeans_diameter(r));
+}
+
+gb_status gb_kmeans_plus_plus (gb_kmeans_run *r, uint64_t drawn, gb_error *err) {
+  seeding s = {.r = r, .candidate = r->candidate, .drawn = drawn};
+  GB_TRY(draw_first(&s, r->centre, err));
+  s.scale = scale_of(r);
+  GB_TRY(come_closer(&s, r->centre, true, err));
+  return grow(&s, 1, err);
+}
+
+gb_status gb_kmeans_plus_plus_from (gb_kmeans_run *r, size_t from, gb_error *err) {
+  seeding s = {.r = r, .candidate = r->candidate, .scale = scale_of(r), .drawn = 1};
+  GB_TRY(come_closer(&s, r->centre, false,
+                     err)); /* for the potentials: a centre that is known brings no point closer */
+  return grow(&s, from, err);
 }
 
 gb_status gb_kmeans_seed (gb_kmeans_run *r, gb_error *err) {
   switch (r->o->start) {
     case GB_KMEANS_GIVEN: return take_given(r, err);
     case GB_KMEANS_RANDOM: return draw_points(r, err);
-    default: return plus_plus(r, err);
+    case GB_KMEANS_PARALLEL: return gb_kmeans_oversample(r, err);
+    default: return gb_kmeans_plus_plus(r, 0, err);
   }
 }

@@ -95,9 +95,9 @@ static void count (gb_kmeans_share *s, size_t *smallest, size_t *largest) {
   while (next_segment(&c, &g)) {
     const size_t lot = (size_t)(g.lot - s->lot);
     g.lot->n += g.n;
-    if (s->seeds) {
+    if (s->fit != NULL) {
       const gb_points x = {.dtype = g.of->x.dtype, .n = g.n};
-      g.lot->near += rounded(gb_kmeans_near_bytes(&x));
+      g.lot->near += gb_kmeans_row_bytes(s->fit, &x);
     }
     if (!g.sent) continue;
     const size_t one = g.of->source != NULL ? g.n : least(g.n, GB_CLUSTER_BLOCK);
@@ -111,7 +111,7 @@ enum { SLOTS = 8 };
 
 static void size_lot (gb_kmeans_share *s, gb_kmeans_lot *l, size_t smallest, size_t largest) {
   if (!reads_host(l)) {
-    l->labels = s->fit ? rounded(l->n * sizeof(int32_t)) : 0;
+    l->labels = s->fit != NULL ? rounded(l->n * sizeof(int32_t)) : 0;
     l->weights = s->weighted ? rounded(l->n * sizeof(double)) : 0;
   }
   l->minimum = gb_kmeans_lot_bytes(l);
@@ -285,7 +285,7 @@ static gb_status furnish_lot (gb_kmeans_share *s, gb_kmeans_lot *l, gb_error *er
   for (size_t i = 0; i < s->npieces; i++) {
     gb_kmeans_piece *p = &s->piece[i];
     if (p->device != l->device) continue;
-    if (s->fit) s->label[i] = label, label += p->x.n;
+    if (s->fit != NULL) s->label[i] = label, label += p->x.n;
     if (s->sent[i].stays) s->sent[i].at = stays, stays += rounded(bytes_of(&p->x, p->x.n));
     s->sent[i].there = false;
     if (p->weight == NULL) continue;
@@ -297,7 +297,7 @@ static gb_status furnish_lot (gb_kmeans_share *s, gb_kmeans_lot *l, gb_error *er
 }
 
 static gb_status open_share (gb_kmeans_share *s, int32_t *labels, gb_error *err) {
-  for (size_t i = 0; s->fit && i < s->npieces; labels += s->piece[i++].x.n) s->label[i] = labels;
+  for (size_t i = 0; s->fit != NULL && i < s->npieces; labels += s->piece[i++].x.n) s->label[i] = labels;
   for (size_t i = 0; i < s->nlots; i++) {
     GB_TRY(open_lot(&s->lot[i], err));
     if (!reads_host(&s->lot[i])) GB_TRY(furnish_lot(s, &s->lot[i], err));
@@ -306,7 +306,7 @@ static gb_status open_share (gb_kmeans_share *s, int32_t *labels, gb_error *err)
 }
 
 static gb_status collect (gb_kmeans_share *s, int32_t *labels, gb_error *err) {
-  for (size_t i = 0; s->fit && i < s->npieces; labels += s->piece[i++].x.n)
+  for (size_t i = 0; s->fit != NULL && i < s->npieces; labels += s->piece[i++].x.n)
     if (s->label[i] != labels)
       GB_TRY(gb_memory_download(&s->piece[i].device->memory, labels, s->label[i],
                                 s->piece[i].x.n * sizeof *labels, err));

@@ -28,7 +28,7 @@ struct gb_kmeans_lot {
   size_t beside; /* of these, what its passes take beside the following: sums, scratch */
   /* gb_kmeans_share_out: */
   size_t n;                     /* points */
-  size_t near, labels, weights; /* bytes: of seeds, as gb_kmeans_bytes_of has them; of its block */
+  size_t near, labels, weights; /* bytes: of seeds and bounds, as gb_kmeans_bytes_of has them; of its block */
   size_t rows;             /* bytes of its block for points of the host: pieces that stay, slots, one point */
   size_t slot, sent, stay; /* bytes of a slot; pieces that come from the host; that stay */
   size_t minimum;          /* of 'room' that would do */
@@ -42,8 +42,9 @@ typedef struct gb_kmeans_share {
   /* Given; a device is listed once. A piece without a device lies on the host, or its source opens there. */
   size_t nfrom;
   const gb_kmeans_piece *from;
-  bool fit, weighted; /* labels are kept on the devices; points have weights */
-  bool seeds;         /* k-means++ */
+  const gb_kmeans_options
+      *fit;      /* labels are kept on the devices; NULL: the points meet centres that are known */
+  bool weighted; /* points have weights */
   size_t nlots;
   gb_kmeans_lot lot[GB_DEVICES];
   /* gb_kmeans_share_out: */

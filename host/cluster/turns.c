@@ -46,8 +46,10 @@ static bool is_left (const gb_kmeans_run *r, size_t n, const turn *t) {
 gb_status gb_kmeans_assign_all (gb_kmeans_run *r, size_t *moved, gb_error *err) {
   const gb_centres c = gb_kmeans_centres(r, r->centre, r->k);
   turn t[GB_DEVICES];
-  const size_t n = list_turns(r, t);
   *moved = 0;
+  if (r->o->bounded) /* r->next: the centres of the assignment before, unless this is the first one */
+    return gb_kmeans_assign_bounded(r, r->out->iterations == 0 ? r->centre : r->next, moved, err);
+  const size_t n = list_turns(r, t);
   for (size_t j = 0; j < n; j++) {
     const gb_kmeans_part *p = t[j].first;
     if (begins(p))

@@ -25,6 +25,7 @@ typedef struct walk {
   size_t d, first, n; /* points of the ranks before this one, and of all */
   gb_dtype compute;
   gb_block held;
+  bool unit;
   double *least, *most, *centre; /* (d), (d) and room for two, (k, d): numbers of T less the shift */
   double heaviest, square;       /* weight; of the longest distance from a point to a centre */
   int32_t *label;                /* (AT_ONCE), of a device whose memory the host does not read */
@@ -244,7 +245,7 @@ static void release (walk *w, gb_device *first) {
 /* The ranks have the same centres, and know how many points there are. */
 static gb_status meet (walk *w, int64_t mine, gb_status st, gb_error *err) {
   gb_comm *c = w->use->comm;
-  const gb_kmeans_problem problem = {.d = w->d, .compute = w->compute, .k = w->m->k};
+  const gb_kmeans_problem problem = {.d = w->d, .compute = w->compute, .k = w->m->k, .unit = w->unit};
   int64_t before, total;
   GB_TRY(gb_comm_agree(c, st, err));
   GB_TRY(gb_comm_place(c, mine, &before, &total, gb_kmeans_compare(c, &problem, err), err));
@@ -254,10 +255,15 @@ static gb_status meet (walk *w, int64_t mine, gb_status st, gb_error *err) {
 
 gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_kmeans_piece *piece,
                            const gb_kmeans_use *use, gb_error *err) {
-  walk w = {.m = m, .use = use, .d = piece->x.d, .compute = gb_points_compute(piece->x.dtype)};
+  walk w = {.m = m,
+            .use = use,
+            .d = piece->x.d,
+            .compute = gb_points_compute(piece->x.dtype),
+            .unit = piece->x.unit};
   int64_t mine = 0;
   for (size_t i = 0; i < npieces; i++) mine += (int64_t)piece[i].x.n;
-  gb_status st = furnish(&w, npieces, piece, err);
+  gb_status st = gb_kmeans_check_unit(npieces, piece, err);
+  if (st == GB_OK) st = furnish(&w, npieces, piece, err);
   if (st == GB_OK) st = furnish_rooms(&w, npieces, piece, err);
   st = meet(&w, mine, st, err);
   if (st == GB_OK) st = survey(&w, npieces, piece, err);

@@ -20,6 +20,7 @@ typedef struct gb_points {
   ptrdiff_t row, column;
   size_t n, d;
   const double *weight; /* (n), not negative; NULL: 1 each */
+  bool unit;            /* each row is taken divided by its length, rounded to T */
 } gb_points;
 
 /* How points of the host are packed on their way to another memory: their columns side by side where these lie closer together
@@ -54,6 +55,19 @@ typedef struct gb_quanta {
   double point, weight;
 } gb_quanta;
 
+/* Bounds of the distances of points, (n) each, in the device's memory: from the centre of its label a point is at most 'upper', from any
+** other centre at least 'lower'. NaN: nothing is known. */
+typedef struct gb_bounds {
+  float *upper, *lower;
+} gb_bounds;
+
+/* How far centres moved since bounds were made, rounded up. */
+typedef struct gb_drift {
+  const float *move;    /* (k), on the host */
+  const int32_t *order; /* (k): their numbers, that of the centre that moved farthest first */
+  double reach;         /* the greatest |c|^2 of the centres where they are now */
+} gb_drift;
+
 /* high / scale + low / (scale 2^30), scale as the pass was given it. */
 typedef struct gb_two_sums {
   int64_t high, low;
@@ -61,7 +75,8 @@ typedef struct gb_two_sums {
 
 /* The first point with a coordinate or a weight that cannot be used; row: SIZE_MAX where there is none. */
 typedef struct gb_bad_point {
-  size_t row, column; /* column: d where it is the weight */
+  size_t row,
+      column; /* column: d where it is the weight, d + 1 where a row to be divided by its length has none */
 } gb_bad_point;
 
 typedef struct gb_far_point {
@@ -81,8 +96,16 @@ static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, 
   far[at] = p;
 }
 
+/* Numbers of points: those of x begin with 'base'. */
+typedef struct gb_stream {
+  uint64_t seed, stream;
+  size_t base;
+} gb_stream;
+
 /* Scratch is memory of the device, 'scratch' bytes of it; host arrays come from the caller. Errors: EINTR; those of the device. */
 typedef struct gb_cluster_ops {
+  bool unit_rows; /* points may be 'unit' */
+
   /* NULL where the device reads the host's memory. 'feed' begins to bring points of the host to 'to', packed; they stay as they are
   ** until 'fed', which is called before the next 'feed', and after which they are there for the passes that follow. What goes on
   ** beside: the passes that are called between the two. */
@@ -107,6 +130,11 @@ typedef struct gb_cluster_ops {
   ** 'end' waits, and '*moved' += how many points did. */
   gb_status (*begin)(gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch, gb_error *err);
   gb_status (*end)(gb_device *dev, void *scratch, size_t *moved, gb_error *err);
+  /* As 'assign', label for label and sum for sum, but for points whose bounds, loosened by the drift, leave their label no choice,
+  ** nothing else is computed. Bounds become those of the centres. NULL: the device has it not. */
+  gb_status (*assign_bounded)(gb_device *dev, const gb_points *x, const gb_centres *c, const gb_drift *drift,
+                              gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
+                              void *scratch, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */
   gb_status (*gather)(gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out, gb_error *err);
 
@@ -136,6 +164,17 @@ typedef struct gb_cluster_ops {
                           const void *near, int64_t *total, void *scratch, gb_error *err);
   gb_status (*pick)(gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
                     int64_t target, size_t *row, gb_error *err);
+
+  /* Many seeds at once (k-means||); NULL: the device has them not. 'nearer' lowers 'near' by all centres, label[i] becoming the number,
+  ** first + j, of that one, and gives the potentials of blocks as 'closer' does. 'lots' gives of a block the points that are drawn, each
+  ** by a number u of its own (gb_rand_uniform of the stream, index base + i): those with u < share times their potential, apart = u /
+  ** (share * potential). 'tally' adds the weight of each point, times 'scale', to out[label]. */
+  gb_status (*nearer)(gb_device *dev, const gb_points *x, const gb_centres *c, double scale, int32_t first,
+                      bool fresh, void *near, int32_t *label, int64_t *block, void *scratch, gb_error *err);
+  gb_status (*lots)(gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
+                    const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
+  gb_status (*tally)(gb_device *dev, const gb_points *x, const int32_t *label, double scale, int64_t *out,
+                     gb_error *err);
 } gb_cluster_ops;
 
 #endif

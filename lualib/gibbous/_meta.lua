@@ -1018,13 +1018,14 @@ function gb.load(path, o) end
 
 --- Centroids of k clusters by Lloyd's iterations, with exact sums: the same bits for any number of threads, pieces and bytes. An
 --- object with fields centroids (k, d) of f64, labels (n) of i32 from 1, inertia, iterations, converged, history, empty (clusters
---- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "random", a
+--- without rows), bytes (what the fit took beside the points), counts (of partial_fit). o: k; init ("k-means++", "k-means||", "random", a
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
---- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "minibatch"); seed (0); weights, one a
---- row; device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
+--- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "elkan": the same with fewer
+--- distances, "minibatch"); spherical (true: rows divided by their lengths, centroids of length 1); seed (0); weights, one a row;
+--- device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
 --- account, or bytes by name of a device; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their
 --- labels). device_bytes: what the fit took on devices other than the host, by name.
----@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor, ranks: boolean}
+---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, spherical: boolean, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans
 function gb.kmeans(o) end
 
@@ -1165,11 +1166,12 @@ function core.high_water(names, before) end
 function core.kmeans_bytes(list, o) end
 
 --- K-means of the rows of a list of tensors: labels (n) of i32 from 1, centroids and shift (f64), history, {inertia, iterations,
---- empty, converged, change}. o: k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks.
+--- empty, converged, change}. o: k, start, max_iter, tol, seed, bounded (Elkan's iterations), spherical, runs,
+--- weights, devices, rooms, ranks.
 function core.kmeans_fit(list, o) end
 
---- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, weights, devices, rooms, ranks;
---- labels, sums: whether they are wanted (labels or inertia).
+--- What centroids that are known say of points: labels, inertia, sums less the shift. o: k, centroids, shift, spherical, weights, devices,
+--- rooms, ranks; labels, sums: whether they are wanted (labels or inertia).
 function core.kmeans_apply(list, o) end
 
 --- The number of this rank, from 0; how many there are; messages that it has sent to the others, and their bytes.

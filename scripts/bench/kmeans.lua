@@ -1,20 +1,26 @@
 -- K-means: seconds of a whole fit and of an iteration, beside the machine's bounds and, where they are given, beside scikit-learn
 -- and FAISS. Run: build/gibbous scripts/bench/kmeans.lua [--python peers/bin/python] [--d 2,4,16,64,256,768] [--k 8,32,128,2048]
 --   [--iterations 10] [--work 4e10] [--rounds 3]
+-- or: build/gibbous scripts/bench/kmeans.lua --bounds yes [--d 2,16,64] [--k 32,128,2048] [--work 4e10] [--rounds 3]
 --
 -- Every fit of a cell has the same points (f32), the same start (the first k of them) and the same number of iterations. An
 -- iteration is the difference of fits of 1 and of 1 + iterations, divided by them. It cannot take less than
 --     max(n k d / (16 FMA rate x threads), bytes of x / bandwidth)
 -- with both rates measured in this run: a vector is 16 f32, and x is read once. --python runs peers/kmeans.py in turns with our own
 -- fits; figures are the least of the rounds, ratios are theirs / ours: above 1, ours is faster.
+--
+-- --bounds yes: instead, whole fits of at most 100 iterations (tol 1e-4) by algorithm = "elkan" beside those by "lloyd", over rows
+-- in k clusters (standard deviation 1, centres 4) and over rows without any (a normal distribution). Both have the same bits.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local table_text <const> = require "gibbous.table_text"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 
-local o <const> = support.options{python = "", d = "2,4,16,64,256,768", k = "8,32,128,2048", iterations = 10, work = 4e10,
-  rounds = 3}
+local o <const> = support.options{python = "", d = "", k = "", iterations = 10, work = 4e10, rounds = 3, bounds = "no"}
+local bounds <const> = o.bounds == "yes"
+if o.d == "" then o.d = bounds and "2,16,64" or "2,4,16,64,256,768" end
+if o.k == "" then o.k = bounds and "32,128,2048" or "8,32,128,2048" end
 local threads <const> = gb.config().threads
 local iterations <const>, rounds <const> = math.tointeger(o.iterations), math.tointeger(o.rounds)
 assert(iterations and iterations > 0 and rounds and rounds > 0, "--iterations and --rounds are whole numbers above 0")
@@ -23,6 +29,51 @@ local function counts(text)
   local list <const> = {}
   for word in text:gmatch "[^,]+" do list[#list + 1] = assert(math.tointeger(tonumber(word)), "not a count: " .. word) end
   return list
+end
+
+-- Lloyd and Elkan ---------------------------------------------------------------------------------------------------------------
+
+local function rows_of(kind, n, d, k)
+  local x <const> = gb.randn(n, d, {dtype = "f32", seed = 7 * d + k})
+  if kind == "none" then return x:eval() end
+  local of <const> = (gb.rand(n, {seed = 3}) * k):floor():clamp(0, k - 1):to "i64" + 1
+  return (x + (gb.randn(k, d, {dtype = "f32", seed = 1}) * 4):index(1, of)):eval()
+end
+
+--- The least seconds of whole fits, and the last of these.
+local function fit_by(algorithm, x, k)
+  local best, km = math.huge, nil
+  for _ = 1, rounds do
+    local began <const> = gb.clock()
+    km = gb.kmeans{k = k, init = x:slice(1, 1, k):eval(), max_iter = 100, algorithm = algorithm}:fit(x)
+    best = math.min(best, gb.clock() - began)
+  end
+  return best, km
+end
+
+local function compare_bounds()
+  local out <const> = {{"clusters", "d", "k", "n", "iterations", "lloyd", "elkan", "lloyd / elkan"}}
+  for _, kind in ipairs{"k", "none"} do
+    for _, d in ipairs(counts(o.d)) do
+      for _, k in ipairs(counts(o.k)) do
+        local n <const> = math.max(8 * k, math.min(1000000, (1 << 25) // d, math.tointeger(o.work // (d * k * 20))))
+        local x <const> = rows_of(kind, n, d, k)
+        local lloyd <const>, a <const> = fit_by("lloyd", x, k)
+        local elkan <const>, b <const> = fit_by("elkan", x, k)
+        assert(a.labels:equal(b.labels) and a.centroids:equal(b.centroids) and a.history:equal(b.history))
+        assert(a.inertia == b.inertia)
+        out[#out + 1] = {kind, tostring(d), tostring(k), tostring(n), tostring(a.iterations), ("%.3f s"):format(lloyd),
+          ("%.3f s"):format(elkan), ("%.2f"):format(lloyd / elkan)}
+      end
+    end
+  end
+  print(("%d threads, f32, the least of %d rounds"):format(threads, rounds))
+  print(table_text(out))
+end
+
+if bounds then
+  compare_bounds()
+  return
 end
 
 -- Bounds ------------------------------------------------------------------------------------------------------------------------

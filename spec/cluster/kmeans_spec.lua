@@ -119,8 +119,12 @@ describe("gb.kmeans", function()
     local gb, core = require "gibbous", require "gibbous.core"
     for _, dtype in ipairs{"f32", "f64"} do
       local x = (gb.randn(20000, 8, {seed = 3, dtype = dtype}) + gb.range(1, 20000, 1, {dtype = dtype}):unsqueeze(2) % 7):eval()
-      for _, init in ipairs{"k-means++", "random"} do
+      for _, init in ipairs{"k-means++", "random", "k-means||"} do
         local km = gb.kmeans{k = 7, init = init, n_init = 2, max_iter = 20}:fit(x, {weights = gb.range(1, 20000) % 3})
+        local elkan = gb.kmeans{k = 7, init = init, n_init = 2, max_iter = 20, algorithm = "elkan"}
+        elkan:fit(x, {weights = gb.range(1, 20000) % 3})
+        assert(elkan.centroids:equal(km.centroids) and elkan.labels:equal(km.labels) and elkan.history:equal(km.history))
+        assert(elkan.inertia == km.inertia and elkan.iterations == km.iterations)
         local some = gb.kmeans{k = 7, init = init, algorithm = "minibatch", max_iter = 2}:fit(x)
         local part = gb.kmeans{k = 7}:partial_fit(x:slice(1, 1, 9000)):partial_fit(x:slice(1, 9001, 20000))
         print(core.digest{km.centroids, km.labels, km.history, some.centroids, part.centroids, part.counts, km:transform(x):eval()},
@@ -131,7 +135,7 @@ describe("gb.kmeans", function()
   it("has the same bits for 1 and 2 threads", function()
     local one <const>, err <const> = process.run({"-e", script}, {env = "GIBBOUS_THREADS=1"})
     assert.equal("", err)
-    assert.equal(4, select(2, one:gsub("\n", "\n")))
+    assert.equal(6, select(2, one:gsub("\n", "\n")))
     assert.equal(one, (process.run({"-e", script}, {env = "GIBBOUS_THREADS=2"})))
   end)
 
@@ -139,7 +143,7 @@ describe("gb.kmeans", function()
     for _, dtype in ipairs{"f64", "f32"} do
       local x <const> = blobs(3000, 5, 6, {spread = 3, dtype = dtype})
       local weights <const> = gb.rand(3000, {seed = 4})
-      for _, init in ipairs{"k-means++", "random", x:slice(1, 11, 16)} do
+      for _, init in ipairs{"k-means++", "k-means||", "random", x:slice(1, 11, 16)} do
         local function fit(list, budget)
           return gb.kmeans{k = 6, init = init, n_init = 2, budget = budget}:fit(list, {weights = weights})
         end
@@ -173,14 +177,19 @@ describe("gb.kmeans", function()
       {100, 2, 3}, {1000, 1, 10}, {961, 7, 5}, {5000, 6, 9, init = "random"}, {5000, 6, 9, n_init = 3},
       {2000, 33, 17, dtype = "f32"}, {4097, 16, 64, dtype = "f16", n_init = 2}, {3000, 5, 4, weights = "f64"},
       {3000, 5, 4, weights = "f32", dtype = "bf16"}, {700, 3, 5, start = "f32"},
-      {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}}
+      {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"},
+      {999, 3, 5, dtype = "f32", n_init = 2, algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"},
+      {2500, 4, 6, pieces = 3, algorithm = "elkan"},
+      {2500, 4, 6, spherical = true}, {2500, 4, 6, init = "k-means||"}, {961, 7, 50, init = "k-means||", dtype = "f32"},
+      {2500, 4, 6, pieces = 3, init = "k-means||", algorithm = "elkan"}}
     for i, c in ipairs(cases) do
       local n <const>, d <const>, k <const> = c[1], c[2], c[3]
       local x <const> = blobs(n, d, k, {dtype = c.dtype})
       local weights <const> = c.weights and gb.rand(n, {seed = 5, dtype = c.weights}):eval() or nil
       local init <const> = c.start and x:slice(1, 1, k):to{dtype = c.start}:eval() or c.init
       local list <const> = c.pieces and {x:slice(1, 1, 10), x:slice(1, 11, 2000), x:slice(1, 2001, n)} or x
-      local km <const> = gb.kmeans{k = k, init = init, n_init = c.n_init, max_iter = 12}
+      local o <const> = {k = k, init = init, n_init = c.n_init, max_iter = 12, algorithm = c.algorithm, spherical = c.spherical}
+      local km <const> = gb.kmeans(o)
       local p <const> = km:plan(list, {weights = weights})
       if not c.pieces then
         assert.equal(p.peak, km:plan(gb.empty(n, d, {dtype = c.dtype or "f64"}), {weights = weights}).peak)
@@ -192,13 +201,12 @@ describe("gb.kmeans", function()
         assert.equal(p.peak, km.bytes, "case " .. i)
         local old <const> = gb.memory.limit(before.used + p.peak)          -- the account itself says so, too
         local ok <const>, err <const> = pcall(function()
-          local again <const> = gb.kmeans{k = k, init = init, n_init = c.n_init, max_iter = 12}
+          local again <const> = gb.kmeans(o)
           local kept <const> = gb.memory.report().used - before.used
           gb.memory.limit(before.used + kept + p.peak)
           again:fit(list, {weights = weights})
           gb.memory.limit(before.used + kept + p.peak - 1)
-          raises("refused", "the smallest free memory that works is", gb.kmeans{k = k, init = init, n_init = c.n_init,
-            max_iter = 12}.fit, again, list, {weights = weights})
+          raises("refused", "the smallest free memory that works is", gb.kmeans(o).fit, again, list, {weights = weights})
         end)
         gb.memory.limit(old)
         assert.is_true(ok, tostring(err))
@@ -389,11 +397,8 @@ describe("gb.kmeans", function()
     bad("option", "unknown option 'clusters'; known: algorithm, budget, device, init, k, max_iter, n_init, ranks, seed, spherical, "
       .. "tol, weights", make{k = 2, clusters = 3})
     bad("option", "did you mean 'max_iter'", make{k = 2, maxiter = 3})
-    bad("option", "init = 'k-means||' is not in this version", make{k = 2, init = "k-means||"})
-    bad("option", "algorithm = 'elkan' is not in this version", make{k = 2, algorithm = "elkan"})
-    bad("option", "spherical = true is not in this version", make{k = 2, spherical = true})
-    bad("option", "'init' must be 'k-means++', 'random', a tensor", make{k = 2, init = "kmeans"})
-    bad("option", "'algorithm' must be one of auto, lloyd, minibatch", make{k = 2, algorithm = "macqueen"})
+    bad("option", "'init' must be 'k-means++', 'k-means||', 'random', a tensor", make{k = 2, init = "kmeans"})
+    bad("option", "'algorithm' must be one of auto, elkan, lloyd, minibatch", make{k = 2, algorithm = "macqueen"})
     bad("option", "'n_init' must be 'auto' or a whole number", make{k = 2, n_init = 0})
     bad("option", "'max_iter' must be a whole number", make{k = 2, max_iter = 0})
     bad("option", "'tol' must be a number, 0 or more", make{k = 2, tol = 0 / 0})
@@ -492,7 +497,7 @@ describe("gb.kmeans", function()
 
   it("gives the defined result where rows are few", function()
     local x <const> = gb.tensor{{0, 1}, {1, 1}, {2, 1}, {0, 1}, {1, 1}, {2, 1}}
-    for _, init in ipairs{"k-means++", "random"} do
+    for _, init in ipairs{"k-means++", "random", "k-means||"} do
       local km <const> = gb.kmeans{k = 5, init = init}:fit(x)
       assert.equal(0, km.inertia)
       assert.equal(2, km.empty)

@@ -193,12 +193,12 @@ describe("gb.silhouette", function()
     local x <const> = gb.randn(n, 2, {seed = 1, dtype = "f32"}):eval()
     local y <const> = (gb.range(1, n, 1, whole) % k + 1):eval()
     settle()
-    local used <const>, peak <const> = core.high_water()
+    local before <const> = core.high_water{"cpu"}
     local s <const> = gb.silhouette(x, y)
-    assert.is_true(core.high_water(peak) - used < 80 * n)                   -- n k: 1600 n
+    assert.is_true(core.high_water({"cpu"}, before)[1] < 80 * n)             -- n k: 1600 n
     gb.silhouette(x, y, {simplified = true})
     settle()
-    assert.is_true(gb.memory.report().used - used < 40 * n)
+    assert.is_true(gb.memory.report().used - before[1][1] < 40 * n)
     local members <const> = x:index(1, y:argsort():slice(1, 1, 3000)):eval()
     assert.is_true(gb.plan(gb.cdist(x, members):sum(2)).peak < 60 * n)      -- n 3000: 12000 n
     assert.equal(n, #s.values)

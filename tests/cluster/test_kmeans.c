@@ -10,88 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/rng.h"
-#include "cluster/kmeans.h"
 #include "cpu/isa/isa.h"
-#include "device/registry.h"
+#include "support/kmeans_fit.h"
 
-enum { MOST_PIECES = 8, MOST_ITER = 300 };
-
-/* One fit and all that it gave. */
-typedef struct fit {
-  gb_kmeans_options o;
-  gb_dtype dtype;
-  size_t n, d, npieces, threads;
-  const double *x, *weight;
-  bool columns; /* column-major */
-  /* results */
-  gb_status st;
-  gb_error err;
-  gb_kmeans_result r;
-  double centre[1 << 14], history[MOST_ITER];
-  int32_t *label;
-  size_t predicted, measured;
-} fit;
-
-static gb_points points_of (const fit *f, void *at, size_t first, size_t n) {
-  gb_points p = {.at = at, .dtype = f->dtype, .row = (ptrdiff_t)f->d, .column = 1, .n = n, .d = f->d};
-  if (f->columns) p.row = 1, p.column = (ptrdiff_t)f->n;
-  const size_t skip = f->columns ? first : first * f->d;
-  p.at = (char *)at + skip * gb_dtype_size(f->dtype);
-  p.weight = f->weight == NULL ? NULL : f->weight + first;
-  return p;
-}
-
-/* Pieces of uneven sizes: the first has one point, if there are several. */
-static size_t first_of (const fit *f, size_t piece) {
-  if (piece == 0) return 0;
-  if (piece == f->npieces) return f->n;
-  return 1 + (f->n - 1) * (piece - 1) * piece / (f->npieces * f->npieces);
-}
-
-static void run (fit *f) {
-  gb_device *dev;
-  assert_int_equal(gb_device_cpu_new((int)(f->threads == 0 ? 1 : f->threads), (size_t)1 << 30, &dev, &f->err),
-                   GB_OK);
-  if (f->npieces == 0) f->npieces = 1;
-  void *at = malloc(f->n * f->d * gb_dtype_size(f->dtype));
-  for (size_t i = 0; i < f->n; i++)
-    for (size_t t = 0; t < f->d; t++)
-      gb_element_set(at, f->columns ? t * f->n + i : i * f->d + t, f->dtype, f->x[i * f->d + t]);
-  gb_kmeans_piece piece[MOST_PIECES];
-  int32_t *label[MOST_PIECES];
-  f->label = malloc(f->n * sizeof *f->label);
-  for (size_t i = 0; i < f->npieces; i++) {
-    const size_t first = first_of(f, i);
-    piece[i] = (gb_kmeans_piece){.device = dev, .x = points_of(f, at, first, first_of(f, i + 1) - first)};
-    piece[i].weight = piece[i].x.weight;
-    label[i] = f->label + first;
-  }
-  f->r = (gb_kmeans_result){.centre = f->centre, .history = f->history, .label = label};
-  const gb_kmeans_bytes b = gb_kmeans_bytes_of(&f->o, f->npieces, piece);
-  f->predicted = b.device + b.home;
-  f->st = gb_kmeans_fit(&f->o, f->npieces, piece, &f->r, &f->err);
-  f->measured = dev->ledger.peak;
-  assert_int_equal(dev->ledger.used, 0);
-  free(at);
-  gb_device_free(dev);
-}
-
-static fit *new_fit (size_t n, size_t d, const double *x, size_t k) {
-  fit *f = calloc(1, sizeof *f);
-  f->n = n, f->d = d, f->x = x, f->dtype = GB_F64;
-  f->o = (gb_kmeans_options){.k = k, .max_iter = MOST_ITER, .tol = 1e-4, .seed = 7};
-  return f;
-}
-
-static void free_fit (fit *f) {
-  free(f->label);
-  free(f);
-}
-
-static void near (double got, double want, double most) {
-  if (!(fabs(got - want) <= most)) fail_msg("%.17g, not %.17g", got, want);
-}
+static const gb_kmeans_start drawn[] = {GB_KMEANS_PLUS_PLUS, GB_KMEANS_RANDOM, GB_KMEANS_PARALLEL};
 
 /* -- published cases */
 
@@ -137,9 +59,9 @@ static void fewer_distinct_points_than_clusters_leave_some_empty (void **state) 
   (void)state;
   double x[40];
   for (int i = 0; i < 20; i++) x[2 * i] = i % 5, x[2 * i + 1] = 1;
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     fit *f = new_fit(20, 2, x, 10);
-    f->o.start = (gb_kmeans_start)start;
+    f->o.start = drawn[i];
     run(f);
     assert_int_equal(f->st, GB_OK);
     assert_true(f->r.inertia == 0);
@@ -149,15 +71,6 @@ static void fewer_distinct_points_than_clusters_leave_some_empty (void **state) 
 }
 
 /* -- a plain iteration */
-
-static double *blobs (size_t n, size_t d, size_t k, double spread, double offset) {
-  double *x = malloc(n * d * sizeof *x);
-  for (size_t i = 0; i < n; i++)
-    for (size_t t = 0; t < d; t++)
-      x[i * d + t] = (double)(float)(offset + 4 * gb_rand_normal(5, 1, (i % k) * d + t) +
-                                     spread * gb_rand_normal(5, 2, i * d + t));
-  return x;
-}
 
 typedef struct plain {
   int32_t *label;
@@ -240,18 +153,6 @@ static void fits_are_those_of_a_plain_iteration (void **state) {
 
 /* -- bits */
 
-static uint64_t bits_of (const fit *f) {
-  uint64_t h = 1469598103934665603u;
-  const unsigned char *parts[] = {(const unsigned char *)f->label, (const unsigned char *)f->centre,
-                                  (const unsigned char *)&f->r.inertia,
-                                  (const unsigned char *)&f->r.iterations, (const unsigned char *)f->history};
-  const size_t bytes[] = {f->n * sizeof *f->label, f->o.k * f->d * sizeof(double), sizeof(double),
-                          sizeof(size_t), f->r.iterations * sizeof(double)};
-  for (int p = 0; p < 5; p++)
-    for (size_t i = 0; i < bytes[p]; i++) h = (h ^ parts[p][i]) * 1099511628211u;
-  return h;
-}
-
 static uint64_t bits (const double *x, const double *weight, gb_dtype t, gb_kmeans_start start,
                       size_t threads, size_t pieces) {
   fit *f = new_fit(20000, 8, x, 7);
@@ -270,7 +171,7 @@ static void bits_depend_on_no_thread_and_no_piece (void **state) {
   for (size_t i = 0; i < 20000; i++) weight[i] = gb_rand_uniform(3, 0, i);
   static const size_t threads[] = {1, 2, 4}, pieces[] = {1, 2, 3, 8};
   for (int t = 0; t < 2; t++)
-    for (int start = 0; start < 3; start++)
+    for (int start = 0; start < 4; start++)
       for (int w = 0; w < 2; w++) {
         const gb_dtype type = t == 0 ? GB_F32 : GB_F64;
         const uint64_t want = bits(x, w == 0 ? NULL : weight, type, (gb_kmeans_start)start, 1, 1);
@@ -308,13 +209,16 @@ static void bits_are_those_of_all_fused_instruction_sets (void **state) {
 static void seeding_finds_blobs_that_are_apart (void **state) {
   (void)state;
   double *x = blobs(3000, 5, 10, 0.05, 0);
-  fit *f = new_fit(3000, 5, x, 10);
-  f->o.start = GB_KMEANS_PLUS_PLUS;
-  run(f);
-  assert_int_equal(f->st, GB_OK);
-  for (size_t i = 10; i < 3000; i++) assert_int_equal(f->label[i], f->label[i % 10]);
-  near(f->r.inertia / (3000 * 5 * 0.05 * 0.05), 1, 0.05);
-  free_fit(f);
+  static const gb_kmeans_start starts[] = {GB_KMEANS_PLUS_PLUS, GB_KMEANS_PARALLEL};
+  for (size_t s = 0; s < 2; s++) {
+    fit *f = new_fit(3000, 5, x, 10);
+    f->o.start = starts[s];
+    run(f);
+    assert_int_equal(f->st, GB_OK);
+    for (size_t i = 10; i < 3000; i++) assert_int_equal(f->label[i], f->label[i % 10]);
+    near(f->r.inertia / (3000 * 5 * 0.05 * 0.05), 1, 0.05);
+    free_fit(f);
+  }
   free(x);
 }
 
@@ -339,11 +243,11 @@ static void weights_are_repetitions (void **state) {
   for (int i = 0; i < 12; i++) near(a->centre[i], b->centre[i], 1e-9);
   free_fit(a);
   free_fit(b);
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     double only[400] = {0};
     only[17] = only[100] = only[333] = only[5] = 1e-8;
     fit *f = new_fit(400, 3, x, 4);
-    f->weight = only, f->o.start = (gb_kmeans_start)start, f->o.max_iter = 1;
+    f->weight = only, f->o.start = drawn[i], f->o.max_iter = 1;
     run(f);
     assert_int_equal(f->st, GB_OK);
     near(f->r.inertia, 0, 1e-20);
@@ -372,7 +276,7 @@ static void counts_do_not_saturate (void **state) {
 static void memory_is_what_was_predicted (void **state) {
   (void)state;
   double *x = blobs(5000, 6, 4, 1, 0);
-  for (int start = 0; start < 3; start++)
+  for (int start = 0; start < 4; start++)
     for (size_t pieces = 1; pieces <= 8; pieces *= 2)
       for (size_t threads = 1; threads <= 4; threads *= 2) {
         fit *f = new_fit(5000, 6, x, 9);
@@ -439,7 +343,7 @@ static void run_tiles (fit *f, tiles *t) {
 static void tiles_give_the_bits_of_points_that_stay (void **state) {
   (void)state;
   double *x = blobs(20000, 8, 9, 3, 1);
-  for (int start = 0; start < 3; start++)
+  for (int start = 0; start < 4; start++)
     for (size_t fail_at = 0; fail_at < 40; fail_at += 13) {
       fit *f = new_fit(20000, 8, x, 7);
       f->o.start = (gb_kmeans_start)start, f->o.given = x, f->npieces = 5, f->dtype = GB_F32;
@@ -567,9 +471,9 @@ static void a_device_without_passes_is_named (void **state) {
 static void one_point_and_one_cluster (void **state) {
   (void)state;
   static const double x[] = {3, 4};
-  for (int start = 0; start < 2; start++) {
+  for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
     fit *f = new_fit(1, 2, x, 1);
-    f->o.start = (gb_kmeans_start)start;
+    f->o.start = drawn[i];
     run(f);
     assert_int_equal(f->st, GB_OK);
     assert_true(f->centre[0] == 3 && f->centre[1] == 4 && f->r.inertia == 0 && f->label[0] == 0);

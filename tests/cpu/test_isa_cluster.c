@@ -101,6 +101,83 @@ static void the_nearest_centre_is_that_of_one_chain_a_pair_in (const table *t) {
 }
 EACH_TABLE(the_nearest_centre_is_that_of_one_chain_a_pair)
 
+/* k centres in another order give the labels of 'nearest'; bounds are those of distances in long double, and close. */
+static void check_two (const table *t, size_t k, size_t d, bool whole) {
+  points p = make_points(t, d, 0, whole);
+  double *c = malloc(k * d * sizeof *c), *turned = malloc(k * d * sizeof *c), reach = 0;
+  void *groups = room(t, k * (d + 1)), *in_order = room(t, k * (d + 1));
+  int32_t *number = malloc(k * sizeof *number), label[64];
+  gb_two_nearest two;
+  for (size_t i = 0; i < k * d; i++) c[i] = rounded(t, whole ? rint(uniform(-3, 3)) : uniform(-3, 3));
+  for (size_t j = 0; j < k; j++) {
+    double square = 0;
+    number[j] = (int32_t)(k - 1 - j);
+    memcpy(turned + j * d, c + (size_t)number[j] * d, d * sizeof *c);
+    for (size_t n = 0; n < d; n++) square += c[j * d + n] * c[j * d + n];
+    reach = fmax(reach, square);
+  }
+  t->k->group_centres(k, d, c, groups);
+  t->k->group_centres(k, d, turned, in_order);
+  t->k->nearest(k, d, 1, p.tile, groups, (gb_next_bytes){0}, label);
+  const gb_margins m = {(8 * (double)d + 16) * (t->single ? 0x1p-24 : 0x1p-53), reach, 0};
+  t->k->nearest_two(k, d, p.tile, in_order, number, &m, &two);
+  for (size_t i = 0; i < p.lanes; i++) {
+    long double next = INFINITY, own = 0;
+    assert_int_equal(two.label[i], label[i]);
+    for (size_t j = 0; j < k; j++) {
+      long double square = 0;
+      for (size_t n = 0; n < d; n++)
+        square += powl((long double)element(t, &p, i, n) - (long double)c[j * d + n], 2);
+      if ((int32_t)j == label[i]) own = sqrtl(square);
+      else next = fminl(next, sqrtl(square));
+    }
+    assert_true((long double)two.upper[i] >= own && (long double)two.first[i] <= own);
+    assert_true((long double)two.lower[i] <= next);
+    assert_true(two.upper[i] - two.first[i] < 0.2f && two.upper[i] < own + 0.1);
+    assert_true(k == 1 ? two.lower[i] > 1e18f : (long double)two.lower[i] > next - 0.1);
+  }
+  free(c), free(turned), free(groups), free(in_order), free(number);
+  free_points(&p);
+}
+
+static void two_nearest_centres_have_bounds_in (const table *t) {
+  EACH(i, counts) EACH(w, widths) {
+    check_two(t, counts[i], widths[w], false);
+    check_two(t, counts[i], widths[w], true);
+  }
+}
+EACH_TABLE(two_nearest_centres_have_bounds)
+
+static void labels_that_may_change_are_found_in (const table *t) {
+  static const float move[] = {0.5f, 0.25f, 2, 0};
+  enum { N = 77 };
+  float upper[N], lower[N], up[N], low[N];
+  int32_t label[N];
+  uint16_t open[N];
+  const gb_screen s = {move, 2, 0.5f, 0.125f, 0.25f, 2};
+  for (size_t i = 0; i < N; i++) {
+    label[i] = (int32_t)(i % 4);
+    up[i] = upper[i] = i == 5 ? NAN : (float)uniform(0, 4);
+    low[i] = lower[i] = i == 6 ? NAN : (float)uniform(0, 16);
+  }
+  label[7] = -1, upper[7] = lower[7] = up[7] = low[7] = NAN;
+  const size_t found = t->isa->screen(&s, N, label, upper, lower, open);
+  size_t at = 0;
+  for (size_t i = 0; i < N; i++) {
+    const double u = (double)up[i] + (double)(label[i] < 0 ? 0 : move[label[i]]),
+                 l = (double)low[i] - (label[i] == 2 ? 0.5 : 2);
+    const bool stays = l > 0 && u * u + 0.125 * u + 0.25 < l * l;
+    assert_true(stays ==
+                !(at < found && open[at] == i)); /* none of the numbers drawn is nearer to the border */
+    at += !stays;
+    if (isnan(u)) assert_true(isnan(upper[i]));
+    else assert_true((double)upper[i] >= u && (double)upper[i] <= u * (1 + 1e-6) + 1e-20);
+    if (stays) assert_true((double)lower[i] <= l && (double)lower[i] >= l * (1 - 1e-6));
+    else assert_memory_equal(&lower[i], &low[i], sizeof *low);
+  }
+  assert_int_equal(at, found);
+}
+EACH_TABLE(labels_that_may_change_are_found)
 /* Tiles longer than a run of features, and more centres than wait for the next run, or than a block has. */
 static void the_nearest_is_that_of_one_chain_in_runs_and_blocks_in (const table *t) {
   static const size_t k[] = {1, 7, 8, 31, 33, 64, 67, 100}, d[] = {95, 96, 97, 193, 401};
@@ -174,6 +251,8 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tiles_hold_the_points_less_the_shift),
       cmocka_unit_test(the_nearest_centre_is_that_of_one_chain_a_pair),
+      cmocka_unit_test(two_nearest_centres_have_bounds),
+      cmocka_unit_test(labels_that_may_change_are_found),
       cmocka_unit_test(the_nearest_is_that_of_one_chain_in_runs_and_blocks),
       cmocka_unit_test(distances_are_sums_of_squared_differences),
       cmocka_unit_test(points_are_added_in_whole_quanta),

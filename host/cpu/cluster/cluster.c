@@ -1,109 +1,9 @@
-/* cluster.c - passes over points on the CPU: blocks of points are tasks of the pool's threads, each with a reader and counts of its
-** own. */
-#include <math.h>
-#include <string.h>
-
-#include "base/tasks.h"
-#include "cpu/cluster/points.h"
-
-/* What a thread of a pass counts. */
-typedef struct count {
-  size_t moved;
-  double weight;
-  bool bad;
-  gb_two_sums spread;
-  int64_t total[GB_CLUSTER_SEEDS];
-} count;
-
-/* A pass: its arguments, and where the parts of its scratch lie. */
-typedef struct pass {
-  const gb_points *x;
-  size_t k, d, size;
-  const gb_isa_kernels *isa;
-  char *shift, *centres, *threads; /* shared: (d), (k, d + 1) at most; then rooms of the threads */
-  size_t room;                     /* bytes of one */
-  gb_quanta q;
-  double scale;
-  int32_t *label;
-  int64_t *sums, *block;
-  const double *centre;
-  char *near;
-  bool first;
-} pass;
-
-static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
-
-static size_t room_bytes (gb_dtype compute, size_t d) {
-  return rounded(sizeof(count)) + 2 * rounded(d * gb_dtype_size(compute)) +
-         gb_point_reader_bytes(compute, d) + rounded(GB_TI * gb_dtype_size(compute));
-}
-
-static size_t workers (const gb_device *dev) { return (size_t)gb_pool_threads(dev->pool); }
+/* cluster.c - passes over points on the CPU. */
+#include "cpu/cluster/pass.h"
 
 static size_t scratch_bytes (const gb_device *dev, gb_dtype compute, size_t k, size_t d) {
   const size_t size = gb_dtype_size(compute);
   return rounded(d * size) + rounded(k * (d + 1) * size) + workers(dev) * room_bytes(compute, d);
-}
-
-static void put (const pass *p, void *at, size_t i, double v) {
-  if (p->size == sizeof(double)) ((double *)at)[i] = v;
-  else ((float *)at)[i] = (float)v;
-}
-
-static double get (const pass *p, const void *at, size_t i) {
-  return p->size == sizeof(double) ? ((const double *)at)[i] : (double)((const float *)at)[i];
-}
-
-/* c NULL: centres and shift are not read. */
-static pass open_pass (const gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch) {
-  const gb_dtype compute = gb_points_compute(x->dtype);
-  const size_t size = gb_dtype_size(compute), k = c == NULL ? 0 : c->k;
-  pass p = {.x = x,
-            .k = k,
-            .d = x->d,
-            .size = size,
-            .isa = compute == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32,
-            .shift = scratch,
-            .centres = (char *)scratch + rounded(x->d * size),
-            .room = room_bytes(compute, x->d)};
-  p.threads = p.centres + rounded(k * (x->d + 1) * size);
-  for (size_t t = 0; t < x->d; t++) put(&p, p.shift, t, c == NULL ? 0 : c->shift[t]);
-  for (size_t t = 0; t < workers(dev); t++) memset(p.threads + t * p.room, 0, sizeof(count));
-  return p;
-}
-
-static count *count_of (const pass *p, size_t thread) { return (count *)(p->threads + thread * p->room); }
-static char *bounds_of (const pass *p, size_t thread) {
-  return p->threads + thread * p->room + rounded(sizeof(count));
-}
-static char *most_of (const pass *p, size_t thread) { return bounds_of(p, thread) + rounded(p->d * p->size); }
-static gb_point_reader reader_of (const pass *p, size_t thread) {
-  return gb_point_reader_in(p->x, p->shift, most_of(p, thread) + rounded(p->d * p->size));
-}
-
-/* (lanes) of T, for distances: behind the counts of the thread. */
-static char *distances_of (const pass *p, size_t thread) {
-  return p->threads + (thread + 1) * p->room - rounded(GB_TI * p->size);
-}
-
-static double weight_of (const gb_points *x, size_t i) { return x->weight == NULL ? 1 : x->weight[i]; }
-
-static int64_t quanta_of (double v) { return (int64_t)llrint(v); }
-
-/* -- blocks */
-
-static size_t blocks (const gb_points *x) { return (x->n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK; }
-
-static size_t end_of (const gb_points *x, size_t block) {
-  const size_t end = (block + 1) * GB_CLUSTER_BLOCK;
-  return end < x->n ? end : x->n;
-}
-
-/* The points of one block, which no tile leaves. */
-static gb_points block_of (const gb_points *x, size_t block) {
-  gb_points part = *x;
-  part.n = end_of(x, block);
-  return part;
 }
 
 static gb_status run (gb_device *dev, pass *p, gb_task *task, gb_error *err) {
@@ -132,16 +32,24 @@ static void range_task (void *ud, gb_tasks *s, size_t block, int thread) {
   }
 }
 
+/* SIZE_MAX: nothing is wrong with the point. */
+static size_t bad_column (const pass *p, size_t row, const void *point) {
+  const gb_points *x = p->x;
+  const double weight = weight_of(x, row);
+  for (size_t t = 0; t < p->d; t++)
+    if (!isfinite(x->unit ? gb_coordinate(x, row, t) : get(p, point, t))) return t;
+  if (!(weight >= 0 && weight < INFINITY)) return p->d;
+  return isfinite(get(p, point, 0)) ? SIZE_MAX : p->d + 1;
+}
+
 /* By rows, and within one by columns. */
 static gb_bad_point first_bad (const pass *p) {
   gb_point_reader r = reader_of(p, 0);
   for (size_t i = 0; i < p->x->n; i += r.lanes) {
     const gb_point_rows rows = gb_read_points(&r, i);
     for (size_t n = 0; n < rows.n; n++) {
-      const double w = weight_of(p->x, i + n);
-      for (size_t t = 0; t < p->d; t++)
-        if (!isfinite(get(p, gb_point_of(&r, &rows, n), t))) return (gb_bad_point){i + n, t};
-      if (!(w >= 0 && w < INFINITY)) return (gb_bad_point){i + n, p->d};
+      const size_t column = bad_column(p, i + n, gb_point_of(&r, &rows, n));
+      if (column != SIZE_MAX) return (gb_bad_point){i + n, column};
     }
   }
   return (gb_bad_point){SIZE_MAX, 0};
@@ -168,18 +76,6 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
 }
 
 /* -- assign */
-
-static void move_point (const pass *p, const void *x, size_t row, int32_t to, int64_t *sums) {
-  const double w = weight_of(p->x, row);
-  const size_t width = p->d + 1;
-  const int32_t from = p->label[row];
-  int64_t *gains = sums + (size_t)to * width, *loses = from < 0 ? NULL : sums + (size_t)from * width;
-  const int64_t q = quanta_of(w * p->q.weight);
-  p->isa->add_point(p->d, x, p->shift, w * p->q.point, gains, loses);
-  gains[p->d] += q;
-  if (loses != NULL) loses[p->d] -= q;
-  p->label[row] = to;
-}
 
 /* Labels of the points of some tiles; those that change move from one sum to another. */
 static void take_labels (const pass *p, const gb_point_reader *r, const gb_point_rows *rows, size_t tiles,
@@ -269,13 +165,16 @@ static gb_status spread (gb_device *dev, const gb_points *x, const gb_centres *c
 
 /* -- single points */
 
+/* The point as T lies where it becomes doubles, the last one first. */
 static gb_status read_point (gb_device *dev, const gb_points *x, const double *shift, size_t row, double *out,
                              gb_error *err) {
-  const gb_dtype compute = gb_points_compute(x->dtype);
+  const bool wide = gb_points_compute(x->dtype) == GB_F64;
   (void)dev, (void)err;
-  for (size_t t = 0; t < x->d; t++) {
-    const double v = gb_coordinate(x, row, t);
-    out[t] = compute == GB_F64 ? v - shift[t] : (double)((float)v - (float)shift[t]);
+  gb_copy_point(x, row, out);
+  for (size_t t = x->d; t-- > 0;) {
+    float v;
+    memcpy(&v, (const char *)out + t * sizeof v, sizeof v);
+    out[t] = wide ? out[t] - shift[t] : (double)(v - (float)shift[t]);
   }
   return GB_OK;
 }
@@ -309,10 +208,6 @@ static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *
 }
 
 /* -- seeds */
-
-static int64_t potential (const pass *p, size_t i, double near) {
-  return quanta_of(weight_of(p->x, i) * near * p->scale);
-}
 
 /* The seeds as rows of T. */
 static void put_seeds (pass *p, const gb_centres *c) {
@@ -390,10 +285,12 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cpu_cluster_ops = {.workers = workers,
+const gb_cluster_ops gb_cpu_cluster_ops = {.unit_rows = true,
+                                           .workers = workers,
                                            .scratch = scratch_bytes,
                                            .range = range,
                                            .assign = assign,
+                                           .assign_bounded = gb_assign_bounded,
                                            .gather = gather,
                                            .spread = spread,
                                            .closer = closer,
@@ -401,4 +298,7 @@ const gb_cluster_ops gb_cpu_cluster_ops = {.workers = workers,
                                            .pick = pick,
                                            .read = read_point,
                                            .farthest = farthest,
-                                           .relabel = relabel};
+                                           .relabel = relabel,
+                                           .nearer = gb_come_nearer,
+                                           .lots = gb_draw_lots,
+                                           .tally = gb_tally_labels};

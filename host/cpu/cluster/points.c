@@ -1,6 +1,7 @@
 /* points.c - see points.h. */
 #include "cpu/cluster/points.h"
 
+#include <math.h>
 #include <string.h>
 
 #define TOGETHER_BYTES ((size_t)256 << 10)
@@ -47,9 +48,18 @@ gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void 
   }                                                                                                          \
   break
 
-static void copy_point (const gb_points *x, size_t i, void *out) {
+/* Rows of T, one element behind the other. */
+static bool lies_together (const gb_points *x) {
+  return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
+}
+
+static void convert_point (const gb_points *x, size_t i, void *out) {
   const void *at = (const char *)x->at + (ptrdiff_t)i * x->row * (ptrdiff_t)gb_dtype_size(x->dtype);
   const size_t d = x->d;
+  if (lies_together(x)) {
+    memcpy(out, at, d * gb_dtype_size(x->dtype));
+    return;
+  }
   switch (x->dtype) {
     case GB_F64: COPY(double, double, *v);
     case GB_I64: COPY(int64_t, double, *v);
@@ -61,9 +71,56 @@ static void copy_point (const gb_points *x, size_t i, void *out) {
   }
 }
 
-static bool lies_plain (const gb_points *x) {
-  return (x->column == 1 || x->d == 1) && (x->dtype == GB_F64 || x->dtype == GB_F32);
+/* -- rows of length 1 */
+
+/* 2^-e for a row whose greatest value is near 2^e: its squares then neither overflow nor vanish. */
+static double scale_of (size_t d, const double *row) {
+  double most = 0;
+  int e;
+  for (size_t t = 0; t < d; t++) most = fmax(most, fabs(row[t]));
+  frexp(most, &e);
+  return ldexp(1, e < -1000 ? 1000 : -e);
 }
+
+/* 1 / the root of the sum of squares of value(t), t < d, by four sums, of each fourth t. */
+#define ROOT_BELOW_1(value)                                                                                  \
+  double a = 0, b = 0, c = 0, e = 0;                                                                         \
+  size_t t = 0;                                                                                              \
+  for (; t + 4 <= d; t += 4) {                                                                               \
+    a += value(t) * value(t), b += value(t + 1) * value(t + 1);                                              \
+    c += value(t + 2) * value(t + 2), e += value(t + 3) * value(t + 3);                                      \
+  }                                                                                                          \
+  for (; t < d; t++) a += value(t) * value(t);                                                               \
+  const double by = 1 / sqrt((a + c) + (b + e))
+
+/* NaN where the length is 0. */
+static void make_unit_f64 (size_t d, double *row) {
+  const double scale = scale_of(d, row);
+#define SCALED(t) (row[t] * scale)
+  ROOT_BELOW_1(SCALED);
+#undef SCALED
+  for (t = 0; t < d; t++) row[t] = row[t] * scale * by;
+}
+
+static void make_unit_f32 (size_t d, float *row) {
+#define WIDE(t) ((double)row[t])
+  ROOT_BELOW_1(WIDE);
+#undef WIDE
+  for (t = 0; t < d; t++) row[t] = (float)((double)row[t] * by);
+}
+
+static void copy_point (const gb_points *x, size_t i, void *out) {
+  convert_point(x, i, out);
+  if (!x->unit) return;
+  if (gb_points_compute(x->dtype) == GB_F64) make_unit_f64(x->d, out);
+  else make_unit_f32(x->d, out);
+}
+
+void gb_copy_point (const gb_points *x, size_t point, void *out) { copy_point(x, point, out); }
+
+/* -- tiles */
+
+static bool lies_plain (const gb_points *x) { return !x->unit && lies_together(x); }
 
 /* Points of tile number 'tile' of the room. */
 static gb_point_rows read_points (const gb_point_reader *r, size_t first, size_t tile) {
@@ -100,6 +157,24 @@ gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, siz
   if (!close || left == 0) return (gb_next_bytes){0};
   return (gb_next_bytes){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size,
                          (left < most ? left : most) * (size_t)x->row * r->size};
+}
+
+const void *gb_point_at (const gb_point_reader *r, size_t point) {
+  const gb_points *x = r->x;
+  if (lies_plain(x)) return (const char *)x->at + (ptrdiff_t)point * x->row * (ptrdiff_t)r->size;
+  copy_point(x, point, r->rows);
+  return r->rows;
+}
+
+void gb_put_point (const gb_point_reader *r, size_t point, size_t slot) {
+  const size_t bytes = r->x->d * r->size;
+  char *out = (char *)r->rows + slot * bytes;
+  if (lies_plain(r->x)) memcpy(out, gb_point_at(r, point), bytes);
+  else copy_point(r->x, point, out);
+}
+
+void gb_turn_rows (const gb_point_reader *r) {
+  r->isa->cluster_tile(r->x->d, r->rows, (ptrdiff_t)r->x->d, r->shift, r->tile);
 }
 
 double gb_coordinate (const gb_points *x, size_t row, size_t column) {

@@ -7,6 +7,20 @@
 
 extern const gb_cluster_ops gb_cpu_cluster_ops; /* cluster.c */
 
+/* bounded.c */
+gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centres *c, const gb_drift *drift,
+                             gb_quanta q, int32_t *label, gb_bounds bounds, int64_t *sums, size_t *moved,
+                             void *scratch, gb_error *err);
+
+/* many.c */
+gb_status gb_come_nearer (gb_device *dev, const gb_points *x, const gb_centres *c, double scale,
+                          int32_t first, bool fresh, void *near, int32_t *label, int64_t *block,
+                          void *scratch, gb_error *err);
+gb_status gb_draw_lots (gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
+                        const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
+gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
+                           int64_t *out, gb_error *err);
+
 #define GB_MOST_LANES 64 /* of a tile */
 
 /* What a thread needs to read points. */
@@ -41,6 +55,16 @@ size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *row
 /* Where as many points lie, from 'first' of x on, that is read behind r->x. */
 gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first);
 
+/* A point where it lies, or copied to r->rows. */
+const void *gb_point_at (const gb_point_reader *r, size_t point);
+/* A point becomes row 'slot' of r->rows, whose lanes gb_turn_rows then makes the tile. */
+void gb_put_point (const gb_point_reader *r, size_t point, size_t slot);
+void gb_turn_rows (const gb_point_reader *r);
+
+/* A point as T. */
+void gb_copy_point (const gb_points *x, size_t point, void *out);
+
+/* As it lies. */
 double gb_coordinate (const gb_points *x, size_t row, size_t column);
 
 static inline const void *gb_point_of (const gb_point_reader *r, const gb_point_rows *rows, size_t i) {

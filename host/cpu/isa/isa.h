@@ -85,6 +85,28 @@ typedef struct gb_link {
   _Alignas(8) char constants[2][6 * 8]; /* of the profiles at b and alpha; set by link_constants */
 } gb_link;
 
+/* What chains of pairs and |x|^2 err by is below spare (reach + |x|^2) + tiny; reach: the greatest |c|^2. */
+typedef struct gb_margins {
+  double spare, reach, tiny;
+} gb_margins;
+
+/* Of the points of a tile: the number of the nearest centre; from that a point is 'first' apart at least and 'upper' at most, and 'lower'
+** at least from any other. Bounds are NaN, 0 or infinite where a chain overflows. */
+typedef struct gb_two_nearest {
+  int32_t label[GB_TI];
+  float upper[GB_TI], first[GB_TI], lower[GB_TI];
+} gb_two_nearest;
+
+#define GB_SCREEN 960
+
+/* Centres moved by move[label], the one of number 'farthest' by most, the others by at most 'next'. A label stays where
+** upper^2 + linear upper + constant < lower^2. */
+typedef struct gb_screen {
+  const float *move;
+  float most, next, linear, constant;
+  int32_t farthest;
+} gb_screen;
+
 typedef struct gb_isa_kernels {
   /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each
   ** argument's. ONE and TILE forms are computed by the same vector code, so a value has the same bits in
@@ -174,6 +196,10 @@ typedef struct gb_isa_kernels {
   ** NaN. k < 2^24. Meanwhile the memory of 'next' is brought into the second cache. */
   void (*nearest)(size_t k, size_t d, size_t tiles, const void *tile, const void *groups, gb_next_bytes next,
                   int32_t *label);
+  /* As 'nearest' for one tile, with bounds of distances, of k centres that lie in any order: number (k) has their numbers, that of the least number
+  ** is the first. */
+  void (*nearest_two)(size_t k, size_t d, const void *tile, const void *groups, const int32_t *number,
+                      const gb_margins *m, gb_two_nearest *out);
   /* out[i] = |x_i - c|^2: fma(x - c, x - c, sum), features ascending. */
   void (*apart)(size_t d, const void *tile, const void *c, void *out);
   /* |x - shift - c|^2 in f64, the difference from the shift in T: 16 sums, of each 16th feature, and their tree. */
@@ -197,6 +223,10 @@ typedef struct gb_isa {
   /* f64 sums of 'n' groups of virtual lanes, each by the tree ((l + l+8), + 4, + 2, + 1) in f32, to the
   ** start of the group. */
   void (*fold_f32)(size_t n, float *lanes);
+  /* Upper bounds of n <= GB_SCREEN points get looser by what the centres moved, and lower bounds of those whose label stays. The numbers
+  ** of the others, to 'open': how many. A label of -1 is taken for 0. */
+  size_t (*screen)(const gb_screen *s, size_t n, const int32_t *label, float *upper, float *lower,
+                   uint16_t *open);
   /* Microbenchmarks, on the calling thread for about 'seconds': vector operations a second (a vector = 64
   ** bytes). */
   double (*rate_fma)(double seconds);   /* FMA vector instructions/s, as 64-byte vectors */

@@ -29,8 +29,9 @@ static gb_node *check_tensor (lua_State *L, const char *name, size_t rows, size_
   return x;
 }
 
-static const char *const fit_names[] = {"devices", "k",    "max_iter", "minibatch", "ranks",   "rooms",
-                                        "runs",    "seed", "start",    "tol",       "weights", NULL};
+static const char *const fit_names[] = {"bounded", "devices", "k",       "max_iter", "minibatch",
+                                        "ranks",   "rooms",   "runs",    "seed",     "spherical",
+                                        "start",   "tol",     "weights", NULL};
 
 /* '*start': the tensor of a given start, NULL: another one. */
 static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_node **start) {
@@ -38,12 +39,15 @@ static gb_kmeans_options check_options (lua_State *L, const lgb_points *p, gb_no
                          .max_iter = check_count(L, "max_iter", 0, 1 << 24),
                          .tol = lgb_optnumber(L, 2, "tol", 1e-4),
                          .seed = (uint64_t)lgb_optinteger(L, 2, "seed", 0),
+                         .bounded = lgb_optbool(L, 2, "bounded", false),
                          .runs = (size_t)lgb_optinteger(L, 2, "runs", 1),
                          .comm = lgb_checkranks(L, 2)};
   *start = NULL;
   if (!lgb_option(L, 2, "start")) return o;
   if (lua_type(L, -1) == LUA_TSTRING) {
-    o.start = strcmp(lua_tostring(L, -1), "random") == 0 ? GB_KMEANS_RANDOM : GB_KMEANS_PLUS_PLUS;
+    const char *name = lua_tostring(L, -1);
+    if (strcmp(name, "random") == 0) o.start = GB_KMEANS_RANDOM;
+    else o.start = strcmp(name, "k-means||") == 0 ? GB_KMEANS_PARALLEL : GB_KMEANS_PLUS_PLUS;
     lua_pop(L, 1);
     return o;
   }
@@ -98,7 +102,7 @@ static lgb_points *check_fit (lua_State *L, bool values, gb_kmeans_options *o, g
 }
 
 static void share_fit (lua_State *L, lgb_points *p, const gb_kmeans_options *o) {
-  lgb_share_points(L, p, true, o->start == GB_KMEANS_PLUS_PLUS, beside_fit, o);
+  lgb_share_points(L, p, o, beside_fit, o);
 }
 
 /* What passes of a device take, of its sums, seeds and scratch. */
@@ -111,10 +115,10 @@ static gb_kmeans_bytes bytes_on (const lgb_points *p, const gb_kmeans_options *o
 }
 
 /* What a fit takes at the home of the device that has the first points: a simulated device is its own home. */
-static size_t state_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
+static gb_kmeans_bytes state_on (const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
   const gb_kmeans_share *s = &p->share;
   const gb_device *first = s->piece->device, *home = first->home == NULL ? first : first->home;
-  return home == dev ? gb_kmeans_bytes_of(o, s->npieces, s->piece).home : 0;
+  return home == dev ? gb_kmeans_bytes_of(o, s->npieces, s->piece) : (gb_kmeans_bytes){0};
 }
 
 static void set_passes (lua_State *L, const lgb_points *p, const gb_kmeans_options *o, const gb_device *dev) {
@@ -123,9 +127,12 @@ static void set_passes (lua_State *L, const lgb_points *p, const gb_kmeans_optio
   gb_error err;
   lgb_result(L, LGB_CORE(p->session, lgb_tile_bytes(p, dev, &tile, &err)), &err);
   set_bytes(L, "workers", dev->ops->cluster->workers(dev));
-  set_bytes(L, "state", state_on(p, o, dev));
+  const gb_kmeans_bytes state = state_on(p, o, dev);
+  set_bytes(L, "state", state.home - state.candidates);
+  set_bytes(L, "candidates", state.candidates);
   set_bytes(L, "sums", b.sums);
   set_bytes(L, "seeds", b.seeds);
+  set_bytes(L, "bounds", b.bounds);
   set_bytes(L, "scratch", b.scratch);
   set_bytes(L, "tile", tile);
 }
@@ -157,7 +164,7 @@ static void push_lots (lua_State *L, const lgb_points *p, const gb_kmeans_option
   }
 }
 
-/* core.kmeans_bytes({x, ...}, {k, start, weights, devices, rooms, ranks}): bytes of each buffer of a fit on the host, and in 'devices' on
+/* core.kmeans_bytes({x, ...}, {k, start, bounded, weights, devices, rooms, ranks}): bytes of each buffer of a fit on the host, and in 'devices' on
 ** each other device; nothing is allocated */
 static int kmeans_bytes (lua_State *L) {
   gb_node *start;
@@ -180,8 +187,8 @@ static int kmeans_bytes (lua_State *L) {
   set_bytes(L, "start", start == NULL ? 0 : lgb_doubles_bytes(start));
   set_bytes(L, "mirrors", p->mirrors);
   set_bytes(L, "batches", batches ? gb_kmeans_minibatch_bytes(&o, s->npieces, s->piece) : 0);
-  for (size_t i = 0; batches && i < 4; i++)
-    set_bytes(L, (const char *[]){"sums", "seeds", "scratch", "state"}[i], 0);
+  for (size_t i = 0; batches && i < 6; i++)
+    set_bytes(L, (const char *[]){"sums", "seeds", "bounds", "scratch", "candidates", "state"}[i], 0);
   push_lots(L, p, &o);
   lua_setfield(L, -2, "devices");
   return 1;
@@ -254,7 +261,7 @@ static void count_from_1 (gb_tensor *labels) {
   for (size_t i = 0; i < labels->shape.dim[0]; i++) label[i]++;
 }
 
-/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, runs, weights, devices, rooms, ranks}): labels (n) of i32 from 1,
+/* core.kmeans_fit({x, ...}, {k, start, max_iter, tol, seed, bounded, spherical, runs, weights, devices, rooms, ranks}): labels (n) of i32 from 1,
 ** centroids, shift, history, {inertia, iterations, empty, converged, change} */
 static int kmeans_fit (lua_State *L) {
   gb_node *start;
@@ -312,11 +319,11 @@ static size_t beside_use (const void *ud, const gb_device *dev, const lgb_points
   return gb_kmeans_use_room(w->m, w->use->sum != NULL, dev, gb_points_compute(p->dtype), p->d, p->n);
 }
 
-/* core.kmeans_apply({x, ...}, {k, centroids, shift, weights, devices, rooms, sums, labels, ranks}): labels (n) of i32, inertia,
+/* core.kmeans_apply({x, ...}, {k, centroids, shift, spherical, weights, devices, rooms, sums, labels, ranks}): labels (n) of i32, inertia,
 ** sums (k, d + 1) */
 static int kmeans_apply (lua_State *L) {
-  static const char *const names[] = {"centroids", "devices", "k",    "labels",  "ranks",
-                                      "rooms",     "shift",   "sums", "weights", NULL};
+  static const char *const names[] = {"centroids", "devices",   "k",    "labels",  "ranks", "rooms",
+                                      "shift",     "spherical", "sums", "weights", NULL};
   lgb_points *p = lgb_checkpoints(L, true, false);
   lgb_checkoptions(L, 2, names);
   const gb_kmeans_model m = check_model(L, p);
@@ -331,7 +338,7 @@ static int kmeans_apply (lua_State *L) {
   if (sums) use.sum = gb_host_elements(sum);
   give_weights(L, p);
   apply_work w = {p, &m, &use};
-  lgb_share_points(L, p, false, false, beside_use, &w);
+  lgb_share_points(L, p, NULL, beside_use, &w);
   lgb_result(L, LGB_CORE(p->session, gb_kmeans_share_run(&p->share, NULL, apply_pieces, &w, &err)), &err);
   if (labels) push_leaf(L, p->session, l, p->n, "labels");
   else lua_pushnil(L);

@@ -118,7 +118,8 @@ static size_t pieces_of (const gb_node *x, bool has_value) {
 static void add_piece (lgb_points *p, gb_device *dev, const gb_tensor *t, size_t first, size_t n) {
   gb_kmeans_piece *piece = &p->piece[p->npieces];
   piece->device = is_listed(p, dev) && !gb_memory_is_host(&dev->memory) ? dev : NULL;
-  piece->x = (gb_points){.dtype = t->dtype, .row = t->stride[0], .column = t->stride[1], .n = n, .d = p->d};
+  piece->x = (gb_points){
+      .dtype = t->dtype, .row = t->stride[0], .column = t->stride[1], .n = n, .d = p->d, .unit = p->unit};
   piece->number = p->npieces;
   p->first[p->npieces++] = first;
   p->n += n;
@@ -248,7 +249,7 @@ lgb_points *lgb_checkpoints (lua_State *L, bool values, bool home) {
   size_t count;
   gb_node **nodes = lgb_checklist(L, 1, &count);
   luaL_argcheck(L, count > 0, 1, "at least one tensor expected");
-  *p = (lgb_points){.session = s};
+  *p = (lgb_points){.session = s, .unit = lgb_optbool(L, 2, "spherical", false)};
   check_devices(L, p, count, nodes, home);
   p->source = (gb_kmeans_source){.open = lgb_tile_open, .close = lgb_tile_close, .ud = p};
   check_nodes(L, p, count, nodes);
@@ -290,13 +291,12 @@ static void check_lot (lua_State *L, const gb_kmeans_lot *l) {
   lgb_raise(L, GB_EREFUSED, &err);
 }
 
-void lgb_share_points (lua_State *L, lgb_points *p, bool fit, bool seeds, lgb_beside *beside,
+void lgb_share_points (lua_State *L, lgb_points *p, const gb_kmeans_options *fit, lgb_beside *beside,
                        const void *ud) {
   gb_kmeans_share *s = &p->share;
   *s = (gb_kmeans_share){.nfrom = p->npieces,
                          .from = p->piece,
                          .fit = fit,
-                         .seeds = seeds,
                          .weighted = p->weights != NULL,
                          .nlots = p->ndevices};
   for (size_t i = 0; i < s->nlots; i++) {
@@ -309,7 +309,7 @@ void lgb_share_points (lua_State *L, lgb_points *p, bool fit, bool seeds, lgb_be
   }
   gb_kmeans_share_out(s);
   for (size_t i = 0; i < s->nlots; i++)
-    if (!fit && s->lot[i].device != p->session->home) check_lot(L, &s->lot[i]);
+    if (fit == NULL && s->lot[i].device != p->session->home) check_lot(L, &s->lot[i]);
   s->piece = lgb_scratch(L, s->npieces, sizeof *s->piece);
   luaL_ref(L, 3);
   s->sent = lgb_scratch(L, s->npieces, sizeof *s->sent);

@@ -19,6 +19,7 @@ typedef struct lgb_points {
   gb_device *device[GB_DEVICES]; /* that pass over them */
   size_t npieces, n, d;
   gb_dtype dtype;
+  bool unit;                 /* rows are taken divided by their lengths */
   gb_kmeans_piece *piece;    /* where the points lie: device NULL, on the host */
   gb_node *weights;          /* NULL: none */
   gb_kmeans_source source;   /* of the pieces of expressions; ud: this */
@@ -30,14 +31,15 @@ typedef struct lgb_points {
 } lgb_points;
 
 /* Pushes what keeps them alive. The points are a list of tensors, argument 1; argument 2 is an option table of which {devices, ranks,
-** weights} are read: one of several ranks may have no points. values: the points are read, too; else only extents are known, and gb.empty is welcome. home: the host passes over them,
+** spherical, weights} are read: one of several ranks may have no points. values: the points are read, too; else only extents are known, and gb.empty is welcome. home: the host passes over them,
 ** whatever 'devices' says. */
 lgb_points *lgb_checkpoints (lua_State *L, bool values, bool home);
 
 /* Shares the points out among the devices, for a fit or for centres that are known, with the bytes that passes take on each device
 ** beside them (0: of the home); pushes what keeps the pieces alive. Rooms: option 'rooms', bytes by name of a device, and no more than is free. */
 typedef size_t lgb_beside (const void *ud, const gb_device *dev, const lgb_points *p);
-void lgb_share_points (lua_State *L, lgb_points *p, bool fit, bool seeds, lgb_beside *beside, const void *ud);
+void lgb_share_points (lua_State *L, lgb_points *p, const gb_kmeans_options *fit, lgb_beside *beside,
+                       const void *ud);
 
 /* Bytes of the memory of numbers that lie where a pass cannot read them, as contiguous f64 on the host. 0: they lie well. */
 size_t lgb_doubles_bytes (const gb_node *x);

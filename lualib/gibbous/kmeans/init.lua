@@ -25,7 +25,6 @@ local function fields(self) return rawget(self, "_fields") end
 -- Options -----------------------------------------------------------------------------------------------------------------
 
 local MOST <const> = 1 << 24
-local LATER <const> = {["k-means||"] = true, elkan = true}
 
 local function whole_from(least)
   return function(v)
@@ -35,24 +34,17 @@ local function whole_from(least)
 end
 
 local function is_start(v)
-  return v == "k-means++" or v == "random" or core.as_tensor(v) ~= nil or type(v) == "function"
+  return v == "k-means++" or v == "k-means||" or v == "random" or core.as_tensor(v) ~= nil or type(v) == "function"
 end
 
 local function start_rule(v)
-  if type(v) == "string" and LATER[v] then fail("option", "gb.kmeans", "init = '%s' is not in this version", v) end
   if is_start(v) then return true end
-  return false, "'k-means++', 'random', a tensor (k, d) or a function of the points, k and the number of the run"
+  return false, "'k-means++', 'k-means||', 'random', a tensor (k, d) or a function of the points, k and the number of the run"
 end
 
 local function algorithm_rule(v)
-  if LATER[v] then fail("option", "gb.kmeans", "algorithm = '%s' is not in this version", v) end
-  if v == "auto" or v == "lloyd" or v == "minibatch" then return true end
-  return false, "one of auto, lloyd, minibatch"
-end
-
-local function spherical_rule(v)
-  if v == true then fail("option", "gb.kmeans", "spherical = true is not in this version") end
-  return v == false, "a boolean"
+  if v == "auto" or v == "elkan" or v == "lloyd" or v == "minibatch" then return true end
+  return false, "one of auto, elkan, lloyd, minibatch"
 end
 
 local function runs_rule(v)
@@ -86,7 +78,7 @@ local function budget_of(v)
 end
 
 local SPEC <const> = {k = whole_from(1), init = start_rule, n_init = runs_rule, max_iter = whole_from(1), tol = tol_rule,
-  algorithm = algorithm_rule, spherical = spherical_rule, seed = "integer", device = device_rule, budget = any, weights = any,
+  algorithm = algorithm_rule, spherical = "boolean", seed = "integer", device = device_rule, budget = any, weights = any,
   ranks = "boolean"}
 
 local function checked(opts)
@@ -94,7 +86,7 @@ local function checked(opts)
   if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
-    seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
+    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
     budget = o.budget and budget_of(o.budget) or nil}
   if out.ranks and out.algorithm == "minibatch" then
     fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
@@ -139,7 +131,8 @@ end
 local function core_options(f, weights, start, run, rooms)
   local o <const> = f.o
   return {k = o.k, start = start, max_iter = o.max_iter, tol = o.tol, seed = o.seed + (run or 1) - 1, weights = weights,
-    devices = devices_of(o), rooms = rooms or o.budget, minibatch = o.algorithm == "minibatch",
+    devices = devices_of(o), rooms = rooms or o.budget, spherical = o.spherical,
+    minibatch = o.algorithm == "minibatch", bounded = o.algorithm == "elkan",
     ranks = o.ranks, runs = runs_of(o)}
 end
 
@@ -267,7 +260,8 @@ end
 
 local function apply(f, list, wanted)
   return core.kmeans_apply(list, {k = f.o.k, centroids = f.centroids, shift = f.shift, devices = devices_of(f.o),
-    rooms = f.o.budget, weights = wanted.weights, labels = wanted.labels, sums = wanted.sums, ranks = f.o.ranks})
+    rooms = f.o.budget, spherical = f.o.spherical, weights = wanted.weights, labels = wanted.labels, sums = wanted.sums,
+    ranks = f.o.ranks})
 end
 
 --- Numbers of the nearest centroids, (n) of i32, from 1; of equally near ones the first. Evaluates; 4 bytes a row, and some
@@ -291,11 +285,13 @@ end
 local function distances(f, x)
   local wide <const> = x.dtype == "f64" or x.dtype == "i64" or x.dtype == "i32"
   local t <const> = {dtype = wide and "f64" or "f32"}
-  local from <const> = x.dtype == t.dtype and x or x:to(t)
+  local from = x.dtype == t.dtype and x or x:to(t)
+  if f.o.spherical then from = from / (from * from):sum(2, {keepdim = true}):sqrt() end
   return core.sqdist(from - f.shift:to(t), (f.centroids - f.shift):to(t), nil):sqrt()
 end
 
 --- Distances (n, k) to the centroids, as a lazy expression that is never stored unless it is asked for whole; of a list a list.
+-- With spherical = true of the rows divided by their lengths: sqrt(2 - 2 cos).
 function methods.transform(self, X)
   local f <const> = fitted(self, "transform")
   local list <const> = known_points(f, X, "transform")
@@ -315,6 +311,13 @@ local function begin(f, X, list, weights)
   local labels <const>, centroids <const>, shift <const> = core.kmeans_fit(list, o)
   labels:close()
   return centroids, shift, core.zeros(f.o.k)
+end
+
+--- Rows divided by their lengths; where one has none, what it was before.
+local function directions(rows, before)
+  local length <const> = (rows * rows):sum(2, {keepdim = true}):sqrt()
+  local some <const> = length:gt(1e-6)
+  return core.where(some, rows / core.where(some, length, 1.0), before)
 end
 
 --- Moves each centroid to the mean of all rows of batches that were nearest to it when they came (Sculley, 2010). The first batch
@@ -339,7 +342,9 @@ function methods.partial_fit(self, X, opts)
   local total <const> = counts + sums:select(2, d + 1)
   local seen <const> = total:gt(0):unsqueeze(2)
   local before <const> = (now.centroids - now.shift) * counts:unsqueeze(2) + sums:slice(2, 1, d)
-  local centroids <const> = core.where(seen, before / core.where(seen, total:unsqueeze(2), 1.0) + now.shift, now.centroids)
+  local mean = before / core.where(seen, total:unsqueeze(2), 1.0) + now.shift
+  if f.o.spherical then mean = directions(mean, now.centroids) end
+  local centroids <const> = core.where(seen, mean, now.centroids)
   core.eval(centroids, total)
   local history <const> = {}
   for i, v in ipairs(f.counts and f.history and f.history:totable() or {}) do history[i] = v end
@@ -374,8 +379,8 @@ end
 
 function KMeans.__tostring(self)
   local f <const> = fields(self)
-  local lines <const> = {("k-means  k = %d, %s%s"):format(f.o.k, init_text(f.o), runs_of(f.o) > 1 and
-    (", the best of %d runs"):format(runs_of(f.o)) or "")}
+  local lines <const> = {("k-means  k = %d, %s%s%s"):format(f.o.k, f.o.spherical and "spherical, " or "", init_text(f.o),
+    runs_of(f.o) > 1 and (", the best of %d runs"):format(runs_of(f.o)) or "")}
   if not f.centroids then
     lines[2] = "  no centroids yet: km:fit(X)"
     return table.concat(lines, "\n")

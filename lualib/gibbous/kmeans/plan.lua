@@ -57,6 +57,8 @@ local function rows_of(b, runs, start)
     {what = "the host's copies of points of another device", bytes = b.mirrors},
     {what = ("exact sums of %d threads"):format(b.workers), bytes = b.sums},
     {what = "distances to the nearest seed, a number a row", bytes = b.seeds},
+    {what = "candidates for seeds, 10 k + 1 rows, and their weights", bytes = b.candidates},
+    {what = "bounds of distances, 8 B a row, less what seeds leave", bytes = b.bounds},
     {what = "packed centroids and tiles of rows", bytes = b.scratch},
     {what = "centroids before and after, sums, farthest rows", bytes = b.state},
     {what = "the start, then batches: sums, seeds, packed centroids", bytes = b.batches},
