@@ -86,8 +86,8 @@ local function checked(opts)
   if not o.k then fail("option", "gb.kmeans", "option 'k' is needed: the number of clusters") end
   local out <const> = {k = math.tointeger(o.k), init = o.init or "k-means++", n_init = o.n_init or "auto",
     max_iter = math.tointeger(o.max_iter or 300), tol = o.tol or o.tol == nil and 1e-4 or 0, algorithm = o.algorithm or "auto",
-    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil, ranks = o.ranks or nil,
-    budget = o.budget and budget_of(o.budget) or nil}
+    spherical = o.spherical or false, seed = o.seed or 0, device = o.device or nil, weights = o.weights or nil,
+    ranks = o.ranks or nil, budget = o.budget and budget_of(o.budget) or nil}
   if out.ranks and out.algorithm == "minibatch" then
     fail("option", "gb.kmeans", "algorithm = 'minibatch' is of one rank: with ranks = true choose 'lloyd', or km:partial_fit")
   end
