@@ -143,7 +143,7 @@ local refusals <const> = {
   {"gb.plot.figure{}:save(3)", "bad argument #1 to 'save' (string expected, got number)"},
   {[[gb.plot.figure{}:save("x.svg", {width = 0})]],
    "option: figure:save: option 'width' must be a positive number, got number 0"},
-  {"gb.plot.figure{}.foo", "option: a figure has no field 'foo' (it has band, heatmap, line, save, scatter, show, text)"},
+  {"gb.plot.figure{}.foo", "option: a figure has no field 'foo' (it has band, bars, heatmap, line, save, scatter, show, text)"},
   {"gb.optim.minimize(print, {gb.param(1)}, 3)", "option: gb.optim.minimize: options must be a table, got number 3"},
   {"multi:fit(gb.ones(2), gb.ones(2))", "shape: fit: x has 2 rows, y must be (2, 2), a column a task, got shape 2"},
   {"multi:condition(gb.ones(2), gb.tensor{{1, 2}, {3, 0 / 0}})",

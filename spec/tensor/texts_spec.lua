@@ -173,7 +173,7 @@ local texts <const> = {
   {"gb.data.standardize(3)", "option: standardize: x must be a tensor, got number"},
   {"gb.data.standardize(gb.tensor{1, 2, 3})", "tensor 3 f64 cpu  24 B\n  -1.2247   0.0000   1.2247"},
   {"gb.data.split(gb.ones(4), {0.5})", "option: split: y must be a tensor, got table"},
-  {"gb.plot.figure{x = 1}", "option: gb.plot.figure: unknown option 'x'; known: title, xlabel, ylabel"},
+  {"gb.plot.figure{x = 1}", "option: gb.plot.figure: unknown option 'x'; known: title, xlabel, ylabel, yticks"},
   {"gb.plot.figure{}:line(gb.ones(2), gb.ones(3))", "shape: line: x has 2 values, y 3"},
   {"gb.plot.posterior(3)", "option: gb.plot.posterior: a model of gb.gp.exact is needed, got number"},
   {"gb.plot.training", "option: gb.plot.training is not in this version"},
