@@ -5,7 +5,7 @@ local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local raises <const> = support.raises
 
-local at_home <const> = gb.devices()[1].name == "cpu"
+local at_home <const> = gb.devices()[1].name == "cpu" and not os.getenv "GIBBOUS_DEVICE"
 
 local function settle()
   core.drop_caches()
@@ -80,6 +80,7 @@ describe("gb.data.map", function()
   end)
 
   it("takes no bytes of the limit, is counted as mapped, and goes with its last reference", function()
+    if not at_home then return end
     local path <const> = support.path ".npy"
     gb.data.write(path, gb.rand(1000, 100, {seed = 1}))
     settle()
@@ -163,6 +164,7 @@ describe("gb.data.map", function()
   end)
 
   it("says when the file has become shorter", function()
+    if not at_home then return end
     local path <const> = support.path ".npy"
     gb.data.write(path, gb.rand(3000, 3, {seed = 1}))
     local x <const> = gb.data.map(path)
