@@ -34,8 +34,8 @@ typedef struct gb_mapping {
   size_t end;    /* bytes that the file must have */
 } gb_mapping;
 
-/* '*at': where they are. The file stays open until the mapping is closed. Whoever reads bytes that a file no longer has is ended by the
-** system: gb_mapping_check says before whether they are there. Errors: EIO, ENOMEM. */
+/* '*at': the address of the mapped bytes. The file stays open until the mapping is closed. The system ends a process (SIGBUS) that reads
+** mapped bytes beyond the present end of the file: gb_mapping_check compares the size beforehand. Errors: EIO, ENOMEM. */
 gb_status gb_infile_map (gb_infile *f, size_t from, size_t bytes, gb_mapping *out, void **at, gb_error *err);
 gb_status gb_mapping_check (const gb_mapping *m, gb_error *err); /* EIO */
 void gb_mapping_close (gb_mapping *m);

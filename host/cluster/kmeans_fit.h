@@ -67,7 +67,7 @@ typedef struct gb_kmeans_run {
     }                                                                                                        \
     pass_st_;                                                                                                \
   })
-/* Of no points there is none. */
+/* The pass is left out, with status OK, where the piece has no points. */
 #define GB_KMEANS_OPENED(piece, call)                                                                        \
   ((piece)->x.n == 0 ? GB_OK : GB_KMEANS_BROUGHT(piece, gb_kmeans_open(piece, &x, err), call))
 #define GB_KMEANS_PASS(part, call) GB_KMEANS_OPENED((part)->piece, call)

@@ -152,7 +152,7 @@ static gb_status draw_round (sampling *s, size_t round, gb_error *err) {
 
 /* -- the choice of k */
 
-/* The weights of candidates; one that no point is nearest to, since an earlier one is the same, is none. */
+/* Weighs each candidate by the points nearest to it. One that equals an earlier candidate has no nearest points and is removed. */
 static gb_status weigh (sampling *s, gb_error *err) {
   gb_kmeans_run *r = s->r;
   gb_kmeans_candidates *c = s->c;

@@ -25,7 +25,7 @@ typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *
 ** kind for the name of its ops. Errors: EDEVICE, with the reason; EOPTION (no device of that spelling). */
 gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err);
 
-/* The library of a kind, from where gb_device_open would take it, and its path. NULL: 'why' says why there is none. */
+/* Opens the library of a kind where gb_device_open looks for it, and gives its path. NULL: it could not be opened, and 'why' has the reason. */
 #define GB_LIBRARY_PATH 2048
 void *gb_library_open (const char *kind, char path[GB_LIBRARY_PATH], char *why, size_t size);
 

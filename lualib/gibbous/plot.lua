@@ -95,7 +95,8 @@ local function checked_ticks(list)
   for i, tick in ipairs(list) do
     local is_pair <const> = type(tick) == "table" and getmetatable(tick) == nil
     if not is_pair or type(tick[1]) ~= "number" or type(tick[2]) ~= "string" then
-      core.raise("option", ("gb.plot.figure: option 'yticks' must be a list of {height, name}, element %d is none"):format(i))
+      core.raise("option",
+        ("gb.plot.figure: option 'yticks' must be a list of {height, name}, element %d is not such a list"):format(i))
     end
     at[i], names[i] = tick[1], tick[2]
   end

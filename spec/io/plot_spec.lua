@@ -210,7 +210,7 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.figure: option 'xlabel' must be string, got number 3", gb.plot.figure, {xlabel = 3}},
       {"option", "gb.plot.figure: option 'ylabel' must be string, got number 3", gb.plot.figure, {ylabel = 3}},
       {"option", "gb.plot.figure: option 'yticks' must be table, got number 3", gb.plot.figure, {yticks = 3}},
-      {"option", "gb.plot.figure: option 'yticks' must be a list of {height, name}, element 2 is none", gb.plot.figure,
+      {"option", "gb.plot.figure: option 'yticks' must be a list of {height, name}, element 2 is not such a list", gb.plot.figure,
         {yticks = {{1, "a"}, {"b", 2}}}},
       {"option", "argument 2 of bars must be a tensor or list, got nil", fig.bars, fig, {1}},
       {"option", "figure:bars: option 'label' must be string, got number 3", fig.bars, fig, {1}, {1}, {label = 3}},

@@ -7,7 +7,7 @@
 
 #define MOST_VIEWS 16
 
-/* 't' becomes the view n of it. False: n is none, and 't' is of no use. */
+/* 't' becomes the view n of itself. False: n is not a view by strides, and 't' is not valid. */
 static bool view_by_strides (const gb_node *n, gb_tensor *t) {
   const gb_tensor of = *t;
   const int64_t *i = n->attr.i;

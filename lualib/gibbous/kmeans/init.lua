@@ -185,7 +185,7 @@ local function measured(names, f)
   return got[2], most
 end
 
---- What a fit took and was to take on devices that are not the host: {name, bytes, planned}, ...; nil: there are none.
+--- Bytes taken and planned on each device except the host, as a list of {name, bytes, planned}; nil where the host alone was used.
 local function on_devices(p, most)
   local on <const> = {}
   for i, d in ipairs(p.devices) do on[i] = {name = d.name, bytes = most[i + 1], planned = d.peak} end
