@@ -151,6 +151,7 @@ describe("a prediction is a value", function()
     m:get "likelihood.noise".value = 0.02
     local before <const> = used()
     m:predict(xs).f_var:eval()
+    assert.is_true(used() >= before + 500 * 500 * 4)            -- the factor, less what others left until now
     m:get "likelihood.noise".value = 0.03
     assert.is_true(used() <= before + 500 * 500)
     assert.is_false(m:predict(xs).info.reused)
