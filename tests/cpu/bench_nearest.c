@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cpu/isa/isa.h"
+#include "cpu/cluster/points.h"
 
 #define ROWS_BYTES ((size_t)64 << 20)
+#define ROWS 192 /* between two readings of the clock */
 
 static float *room (size_t n) {
   float *p = aligned_alloc(64, (n * sizeof *p + 63) / 64 * 64);
@@ -17,36 +18,41 @@ static float *room (size_t n) {
   return p;
 }
 
+/* Rows of 'x' and their centres, as a fit has them. */
 typedef struct bench {
-  const gb_isa_kernels *isa;
-  size_t d, k, lanes, tiles; /* tiles of lanes points, that are assigned together */
-  float *x, *tile, *shift, *groups;
+  gb_points x;
+  gb_point_reader reader;
+  float *groups;
 } bench;
 
-/* The tiles from row 'first' on, and the next ones asked for. */
-static void assign (const bench *b, size_t first) {
-  int32_t label[64 * GB_NEAREST_TILES];
-  const size_t rows = b->tiles * b->lanes;
-  for (size_t t = 0; t < b->tiles; t++)
-    b->isa->cluster_tile(b->d, b->x + (first + t * b->lanes) * b->d, (ptrdiff_t)b->d, b->shift,
-                         b->tile + t * b->lanes * b->d);
-  const gb_next_bytes next = {b->x + (first + rows) * b->d, rows * b->d * sizeof(float)};
-  b->isa->nearest(b->k, b->d, b->tiles, b->tile, b->groups, next, label);
+/* The tiles from row 'first' on, until ROWS rows have gone by: how many that were. */
+static size_t assign (const bench *b, size_t first) {
+  int32_t label[GB_MOST_LANES * GB_NEAREST_TILES];
+  gb_point_rows rows[GB_NEAREST_TILES];
+  gb_next_bytes next;
+  const gb_point_reader *r = &b->reader;
+  size_t done = 0;
+  while (done < ROWS) {
+    const size_t tiles = gb_read_tiles(r, first + done, rows, &next);
+    r->isa->nearest(r->k, r->x->d, tiles, r->tile, b->groups, next, label);
+    done += tiles * r->lanes;
+  }
+  return done;
 }
 
 static void line (size_t d, size_t k, double seconds) {
-  const gb_isa_kernels *isa = &gb_isa_active->f32;
-  const size_t n = ROWS_BYTES / (d * sizeof(float)), lanes = isa->cluster_lanes;
-  bench b = {.isa = isa, .d = d, .k = k, .lanes = lanes, .tiles = GB_NEAREST_TILES};
-  while (b.tiles > 1 && b.tiles * lanes * d * sizeof(float) > (size_t)256 << 10) b.tiles--; /* as points.c */
-  const size_t rows = b.tiles * lanes;
+  const size_t n = ROWS_BYTES / (d * sizeof(float));
+  float *shift = room(d);
+  bench b = {.x = {.at = room(n * d), .n = n, .d = d, .row = (ptrdiff_t)d, .column = 1, .dtype = GB_F32}};
+  b.reader = gb_point_reader_in(&b.x, k, shift, room(gb_point_reader_bytes(GB_F32, d) / sizeof(float)));
   double *centre = malloc(k * d * sizeof *centre), rate = 0, best = 1e9;
   if (centre == NULL) abort();
   for (size_t i = 0; i < k * d; i++) centre[i] = rand() / (double)RAND_MAX;
-  b.x = room((n + 2 * rows) * d), b.tile = room(rows * d), b.shift = room(d), b.groups = room(k * (d + 1));
-  isa->group_centres(k, d, centre, b.groups);
-  size_t i = 0;
-  for (const double end = gb_clock() + seconds; gb_clock() < end; i = i + rows < n ? i + rows : 0) {
+  b.groups = room(k * (d + 1));
+  b.reader.isa->group_centres(k, d, centre, b.groups);
+  const size_t rows = assign(&b, 0);
+  size_t i = rows;
+  for (const double end = gb_clock() + seconds; gb_clock() < end; i = i + 2 * rows <= n ? i + rows : 0) {
     const double now = gb_isa_active->rate_fma(1e-5), from = gb_clock();
     assign(&b, i);
     const double took = gb_clock() - from;
@@ -55,7 +61,7 @@ static void line (size_t d, size_t k, double seconds) {
   }
   const double bound = (double)rows * (double)d * (double)k / 16 / rate;
   printf("d %4zu  k %5zu  %8.2f us for %zu rows  %3.0f %%\n", d, k, best * 1e6, rows, 100 * bound / best);
-  free(centre), free(b.x), free(b.tile), free(b.shift), free(b.groups);
+  free(centre), free((void *)b.x.at), free(b.reader.tile), free(shift), free(b.groups);
 }
 
 int main (int argc, char **argv) {

@@ -22,7 +22,8 @@ static points make_points (const table *t, size_t d, size_t gap, bool whole) {
   p.tile = room(t, p.lanes * d);
   for (size_t i = 0; whole && i < p.lanes * (size_t)p.step; i++) put(t, p.x, i, rint(get(t, p.x, i)));
   for (size_t i = 0; whole && i < d; i++) put(t, p.shift, i, 0);
-  t->k->cluster_tile(d, p.x, p.step, p.shift, p.tile);
+  const size_t bytes = p.lanes * (size_t)p.step * (t->single ? sizeof(float) : sizeof(double));
+  t->k->cluster_tile(d, p.x, p.step, p.shift, p.tile, (gb_next_bytes){p.x, bytes});
   return p;
 }
 

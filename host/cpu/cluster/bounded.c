@@ -114,11 +114,10 @@ static void wait (worker *w, size_t q, size_t row) {
 /* All points of a block, where they lie. */
 static void settle_block (worker *w, size_t block) {
   const bounded *b = w->b;
-  const gb_points part = block_of(b->p.x, block);
   gb_point_reader r = w->r;
   gb_two_nearest near;
-  r.x = &part;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+  r.end = end_of(b->p.x, block);
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_tile(&r, i);
     b->p.isa->nearest_two(b->p.k, b->p.d, r.tile, b->p.centres, b->drift->order, &b->margins, &near);
     for (size_t n = 0; n < rows.n; n++) take(w, &near, n, gb_point_of(&r, &rows, n), i + n, QUEUES - 1);

@@ -17,15 +17,13 @@ static void range_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
   count *c = count_of(p, (size_t)thread);
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
-  r.x = &part;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_points(&r, i);
     c->bad |= !p->isa->bounds(rows.n, p->d, rows.at, rows.step, bounds_of(p, (size_t)thread),
                               most_of(p, (size_t)thread));
   }
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i++) {
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i++) {
     const double w = weight_of(p->x, i);
     c->bad |= !(w >= 0 && w < INFINITY);
     c->weight = fmax(c->weight, w);
@@ -92,15 +90,13 @@ static void take_labels (const pass *p, const gb_point_reader *r, const gb_point
 static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
-  r.x = &part;
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
   int64_t *sums = p->sums == NULL ? NULL : p->sums + (size_t)thread * p->k * (p->d + 1);
   gb_point_rows rows[GB_NEAREST_TILES];
   int32_t label[GB_NEAREST_TILES * GB_MOST_LANES];
-  for (size_t i = block * GB_CLUSTER_BLOCK, tiles; i < part.n; i += tiles * r.lanes) {
-    tiles = gb_read_tiles(&r, i, rows);
-    const gb_next_bytes next = gb_points_ahead(&r, p->x, i + tiles * r.lanes);
+  gb_next_bytes next;
+  for (size_t i = block * GB_CLUSTER_BLOCK, tiles; i < r.end; i += tiles * r.lanes) {
+    tiles = gb_read_tiles(&r, i, rows, &next);
     p->isa->nearest(p->k, p->d, tiles, r.tile, p->centres, next, label);
     take_labels(p, &r, rows, tiles, i, label, sums, &count_of(p, (size_t)thread)->moved);
   }
@@ -136,11 +132,9 @@ static void add_twice (gb_two_sums *s, double v, double scale) {
 static void spread_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
-  r.x = &part;
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
   gb_two_sums *sum = &count_of(p, (size_t)thread)->spread;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_points(&r, i);
     for (size_t n = 0; n < rows.n; n++) {
       const double *c = p->centre + (size_t)p->label[i + n] * p->d;
@@ -217,12 +211,10 @@ static void put_seeds (pass *p, const gb_centres *c) {
 static void closer_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
-  r.x = &part;
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
   char *apart = distances_of(p, (size_t)thread);
   int64_t sum = 0;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_tile(&r, i);
     if (p->k > 0) p->isa->apart(p->d, r.tile, p->centres, apart);
     for (size_t n = 0; n < rows.n; n++) {
@@ -245,12 +237,10 @@ static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c
 static void potentials_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
-  r.x = &part;
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
   char *apart = distances_of(p, (size_t)thread);
   int64_t *total = count_of(p, (size_t)thread)->total;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < part.n; i += r.lanes) {
+  for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_tile(&r, i);
     for (size_t j = 0; j < p->k; j++) {
       p->isa->apart(p->d, r.tile, p->centres + j * p->d * p->size, apart);

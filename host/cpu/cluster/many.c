@@ -11,15 +11,14 @@ static void nearer_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const many *m = ud;
   const pass *p = &m->p;
   (void)s;
-  const gb_points part = block_of(p->x, block);
-  gb_point_reader r = reader_of(p, (size_t)thread);
+  const gb_point_reader r = block_reader(p, (size_t)thread, block);
   gb_point_rows rows[GB_NEAREST_TILES];
   int32_t label[GB_NEAREST_TILES * GB_MOST_LANES];
+  gb_next_bytes next;
   int64_t sum = 0;
-  r.x = &part;
-  for (size_t first = block * GB_CLUSTER_BLOCK, tiles; first < part.n; first += tiles * r.lanes) {
-    tiles = gb_read_tiles(&r, first, rows);
-    p->isa->nearest(p->k, p->d, tiles, r.tile, p->centres, (gb_next_bytes){0}, label);
+  for (size_t first = block * GB_CLUSTER_BLOCK, tiles; first < r.end; first += tiles * r.lanes) {
+    tiles = gb_read_tiles(&r, first, rows, &next);
+    p->isa->nearest(p->k, p->d, tiles, r.tile, p->centres, next, label);
     for (size_t t = 0; t < tiles; t++)
       for (size_t n = 0; n < rows[t].n; n++) {
         const size_t i = first + t * r.lanes + n;

@@ -80,7 +80,7 @@ static inline char *most_of (const pass *p, size_t thread) {
   return bounds_of(p, thread) + rounded(p->d * p->size);
 }
 static inline gb_point_reader reader_of (const pass *p, size_t thread) {
-  return gb_point_reader_in(p->x, p->shift, most_of(p, thread) + rounded(p->d * p->size));
+  return gb_point_reader_in(p->x, p->k, p->shift, most_of(p, thread) + rounded(p->d * p->size));
 }
 
 /* (lanes) of T, for distances: behind the counts of the thread. */
@@ -101,11 +101,11 @@ static inline size_t end_of (const gb_points *x, size_t block) {
   return end < x->n ? end : x->n;
 }
 
-/* The points of one block, which no tile leaves. */
-static inline gb_points block_of (const gb_points *x, size_t block) {
-  gb_points part = *x;
-  part.n = end_of(x, block);
-  return part;
+/* A reader of the points of one block, which no tile leaves. */
+static inline gb_point_reader block_reader (const pass *p, size_t thread, size_t block) {
+  gb_point_reader r = reader_of(p, thread);
+  r.end = end_of(p->x, block);
+  return r;
 }
 
 static inline int64_t potential (const pass *p, size_t i, double near) {

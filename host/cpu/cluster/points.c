@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Of a second cache: what tiles that are read together take of it, and what centres may take that are read once for each tile. */
 #define TOGETHER_BYTES ((size_t)256 << 10)
+#define CENTRES_BYTES ((size_t)512 << 10)
+
+#define TURN_COST 10 /* of an element in a tile, in products with centres */
 
 static const gb_isa_kernels *kernels_of (gb_dtype compute) {
   return compute == GB_F64 ? &gb_isa_active->f64 : &gb_isa_active->f32;
@@ -22,16 +26,24 @@ static size_t tile_bytes (gb_dtype compute, size_t d) {
   return kernels_of(compute)->cluster_lanes * d * gb_dtype_size(compute);
 }
 
+/* Centres that stay in the cache are read again for each tile, which then stays in the first one. */
+static size_t tiles_for (size_t centres, size_t tile) {
+  return centres <= CENTRES_BYTES ? 1 : tiles_together(tile);
+}
+
 size_t gb_point_reader_bytes (gb_dtype compute, size_t d) {
   const size_t tile = tile_bytes(compute, d);
   return 2 * rounded(tiles_together(tile) * tile);
 }
 
-gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void *room) {
+gb_point_reader gb_point_reader_in (const gb_points *x, size_t k, const void *shift, void *room) {
   const gb_dtype compute = gb_points_compute(x->dtype);
   const gb_isa_kernels *isa = kernels_of(compute);
-  const size_t tile = tile_bytes(compute, x->d), tiles = tiles_together(tile);
+  const size_t tile = tile_bytes(compute, x->d);
+  const size_t tiles = tiles_for(k * (x->d + 1) * gb_dtype_size(compute), tile);
   return (gb_point_reader){.x = x,
+                           .end = x->n,
+                           .k = k,
                            .isa = isa,
                            .lanes = isa->cluster_lanes,
                            .size = gb_dtype_size(compute),
@@ -125,7 +137,7 @@ static bool lies_plain (const gb_points *x) { return !x->unit && lies_together(x
 /* Points of tile number 'tile' of the room. */
 static gb_point_rows read_points (const gb_point_reader *r, size_t first, size_t tile) {
   const gb_points *x = r->x;
-  const size_t left = x->n - first, n = left < r->lanes ? left : r->lanes;
+  const size_t left = r->end - first, n = left < r->lanes ? left : r->lanes;
   if (lies_plain(x) && n == r->lanes)
     return (gb_point_rows){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size, x->row, n};
   char *const rows = (char *)r->rows + tile * r->lanes * x->d * r->size, *out = rows;
@@ -134,29 +146,38 @@ static gb_point_rows read_points (const gb_point_reader *r, size_t first, size_t
   return (gb_point_rows){rows, (ptrdiff_t)x->d, n};
 }
 
-static gb_point_rows read_tile (const gb_point_reader *r, size_t first, size_t tile) {
+static gb_point_rows read_tile (const gb_point_reader *r, size_t first, size_t tile, gb_next_bytes next) {
   const gb_point_rows rows = read_points(r, first, tile);
   r->isa->cluster_tile(r->x->d, rows.at, rows.step, r->shift,
-                       (char *)r->tile + tile * r->lanes * r->x->d * r->size);
+                       (char *)r->tile + tile * r->lanes * r->x->d * r->size, next);
   return rows;
 }
 
-gb_point_rows gb_read_points (const gb_point_reader *r, size_t first) { return read_points(r, first, 0); }
-gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) { return read_tile(r, first, 0); }
-
-size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows) {
-  size_t tiles = 0;
-  for (; tiles < r->tiles && first < r->x->n; first += r->lanes, tiles++)
-    rows[tiles] = read_tile(r, first, tiles);
-  return tiles;
-}
-
-gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first) {
-  const size_t left = first < x->n ? x->n - first : 0, most = r->tiles * r->lanes;
+/* Where points lie from 'first' on, those of so many tiles: NULL where they are not close to each other. */
+static gb_next_bytes points_ahead (const gb_point_reader *r, size_t first, size_t tiles) {
+  const gb_points *x = r->x;
+  const size_t left = first < x->n ? x->n - first : 0, most = tiles * r->lanes;
   const bool close = lies_plain(x) && x->row > 0 && (size_t)x->row < 2 * x->d;
   if (!close || left == 0) return (gb_next_bytes){0};
   return (gb_next_bytes){(const char *)x->at + (ptrdiff_t)first * x->row * (ptrdiff_t)r->size,
                          (left < most ? left : most) * (size_t)x->row * r->size};
+}
+
+gb_point_rows gb_read_points (const gb_point_reader *r, size_t first) { return read_points(r, first, 0); }
+
+gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first) {
+  return read_tile(r, first, 0, points_ahead(r, first + r->lanes, 1));
+}
+
+size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows, gb_next_bytes *next) {
+  const size_t all = (r->end - first + r->lanes - 1) / r->lanes, tiles = all < r->tiles ? all : r->tiles;
+  *next = points_ahead(r, first + tiles * r->lanes, tiles);
+  const size_t part = next->bytes * TURN_COST / (TURN_COST + r->k) / tiles;
+  for (size_t t = 0; t < tiles; t++) {
+    rows[t] = read_tile(r, first + t * r->lanes, t, (gb_next_bytes){next->from, part});
+    gb_skip_bytes(next, part);
+  }
+  return tiles;
 }
 
 const void *gb_point_at (const gb_point_reader *r, size_t point) {
@@ -174,7 +195,7 @@ void gb_put_point (const gb_point_reader *r, size_t point, size_t slot) {
 }
 
 void gb_turn_rows (const gb_point_reader *r) {
-  r->isa->cluster_tile(r->x->d, r->rows, (ptrdiff_t)r->x->d, r->shift, r->tile);
+  r->isa->cluster_tile(r->x->d, r->rows, (ptrdiff_t)r->x->d, r->shift, r->tile, (gb_next_bytes){0});
 }
 
 double gb_coordinate (const gb_points *x, size_t row, size_t column) {

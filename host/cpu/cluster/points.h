@@ -26,6 +26,7 @@ gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *la
 /* What a thread needs to read points. */
 typedef struct gb_point_reader {
   const gb_points *x;
+  size_t end, k; /* points before 'end' are read; centres that they are compared with */
   const gb_isa_kernels *isa;
   size_t lanes, size; /* of a tile; bytes of T */
   size_t tiles;       /* that there is room for */
@@ -42,7 +43,8 @@ typedef struct gb_point_rows {
 
 /* Bytes of the room of a reader. */
 size_t gb_point_reader_bytes (gb_dtype compute, size_t d);
-gb_point_reader gb_point_reader_in (const gb_points *x, const void *shift, void *room);
+/* All points; one or several tiles at a time, as is best for k centres. */
+gb_point_reader gb_point_reader_in (const gb_points *x, size_t k, const void *shift, void *room);
 
 /* Points 'first' and those behind it, of a tile: where they lie, or copied. A row that the tile has beyond the last point is a
 ** copy of that one, which may be read as well. */
@@ -50,10 +52,9 @@ gb_point_rows gb_read_points (const gb_point_reader *r, size_t first);
 /* The same in r->tile too, less the shift. */
 gb_point_rows gb_read_tile (const gb_point_reader *r, size_t first);
 
-/* Points 'first' and those behind it, of up to GB_NEAREST_TILES tiles, to r->tile: how many tiles there are. */
-size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows);
-/* Where as many points lie, from 'first' of x on, that is read behind r->x. */
-gb_next_bytes gb_points_ahead (const gb_point_reader *r, const gb_points *x, size_t first);
+/* Points 'first' and those behind it, of up to r->tiles tiles, to r->tile: how many tiles there are. The memory of as many points behind
+** them is on its way but for 'next', which is for those who compare them. */
+size_t gb_read_tiles (const gb_point_reader *r, size_t first, gb_point_rows *rows, gb_next_bytes *next);
 
 /* A point where it lies, or copied to r->rows. */
 const void *gb_point_at (const gb_point_reader *r, size_t point);

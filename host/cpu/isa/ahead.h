@@ -9,6 +9,12 @@ typedef struct gb_next_bytes {
   size_t bytes;
 } gb_next_bytes;
 
+static inline void gb_skip_bytes (gb_next_bytes *n, size_t bytes) {
+  if (n->from == NULL) return;
+  n->from = (const char *)n->from + bytes;
+  n->bytes -= bytes;
+}
+
 /* Lines before 'asked' are on their way; each question adds 'step' bytes to those that are due. */
 typedef struct gb_ahead {
   const char *asked, *due;

@@ -185,15 +185,15 @@ typedef struct gb_isa_kernels {
                void *dst);
 
   /* Clustering (cluster/). A tile has cluster_lanes points, feature by feature: dst[t * cluster_lanes + i] =
-  ** src[i * step + t] - shift[t]. */
+  ** src[i * step + t] - shift[t]. Meanwhile the memory of 'next' is brought into the second cache. */
 #define GB_NEAREST_TILES 4
   size_t cluster_lanes;
-  void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst);
+  void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst, gb_next_bytes next);
   /* c (k, d), numbers of T, and their squared lengths (in f64, rounded to T), as 'nearest' reads them: k (d + 1) elements. */
   void (*group_centres)(size_t k, size_t d, const double *c, void *to);
   /* label[i] = the first j with the least |c_j|^2 - 2 c_j . x_i, for all points of some tiles, one behind the other, at most
   ** GB_NEAREST_TILES: for each j one chain of multiply-adds, features ascending, that begins with |c_j|^2. 0 where all are
-  ** NaN. k < 2^24. Meanwhile the memory of 'next' is brought into the second cache. */
+  ** NaN. k < 2^24. 'next' as above. */
   void (*nearest)(size_t k, size_t d, size_t tiles, const void *tile, const void *groups, gb_next_bytes next,
                   int32_t *label);
   /* As 'nearest' for one tile, with bounds of distances, of k centres that lie in any order: number (k) has their numbers, that of the least number
