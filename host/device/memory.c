@@ -19,12 +19,19 @@
 #define LARGE ((size_t)1 << 20)
 #endif
 #define MOST_KEPT ((size_t)256 << 20)
+#define WIDE                                                                                                 \
+  ((size_t)4                                                                                                 \
+   << 20) /* blocks in pages of 2 MiB where the system has them: fewer faults, fewer walks of page tables */
 
 static size_t mapped_size (size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
 static void *map (size_t size) {
   void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return at == MAP_FAILED ? NULL : at;
+  if (at == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (size >= WIDE) madvise(at, size, MADV_HUGEPAGE); /* without it, pages are small */
+#endif
+  return at;
 }
 
 static void drop_kept (gb_memory *m, int i) {
