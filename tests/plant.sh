@@ -278,7 +278,7 @@ host/lower/structure.c
 'a cached program serves leaves of other strides'
 
 host/lower/decide.c
-'s/  if (numel(in) == 1) return false;//'
+'s/if (numel(in) == 1 || gb_hands_on(n)) return false;/if (gb_hands_on(n)) return false;/'
 'a product whose parameter has another type is not symmetric'
 
 host/lower/decide.c
@@ -982,7 +982,7 @@ cuda/emit/wave.c
 'CUDA: all chains of a generated wave are those of its first column of numbers'
 
 cuda/emit/output.c
-'s/both ? "if (ok\[q\]) " :/false ? "" :/'
+'s/both           ? "if (ok\[q\]) "/false          ? ""/'
 'CUDA: generated totals count lanes past the edge'
 
 cuda/emit/output.c
@@ -1110,7 +1110,7 @@ cuda/device/pages.c
 'memory of a GPU: the last page of a long block has no memory'
 
 cuda/device/staging.c
-'s/^  if (e != cudaSuccess) cudaStreamSynchronize(gpu->stream);//'
+'s/^  if (e != cudaSuccess) cudaStreamSynchronize(stream);//'
 'copies to a GPU: a slot without an event is taken again'
 
 lualib/gibbous/store_classes.lua
@@ -1374,7 +1374,7 @@ cuda/move/cumsum.cu
 'CUDA dense: a running sum begins again every 256 elements'
 
 host/cluster/use.c
-'s/w->use->label\[first + i\] = w->label\[i\] + 1/w->use->label[i] = w->label[i] + 1/'
+'s/w->use->label\[first + i\] = label\[i\] + 1/w->use->label[i] = label[i] + 1/'
 'k-means: labels of later points overwrite those of the first ones'
 
 host/cluster/use.c
@@ -1421,6 +1421,18 @@ host/cpu/cluster/bounded.c
 's/(12 \* d + 16) \* u \* reach \* 1.01 + b->margins.tiny/0/; s/(8 \* d + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* d + 16) \* u \* sqrt(reach) \* 1.01/0/'
 'k-means: bounds have no margin for rounding'
 
+host/cpu/isa/cluster/nearest.inc
+'s/from == 0 ? square : waiting\[c\]\[v\]/square/'
+'k-means: each run of features begins a sum of its own'
+
+host/cpu/isa/cluster/nearest.inc
+'s/n.next\[v\] = V(min)(n.next\[v\], V(max)(sum\[c\]\[v\], n.best\[v\]))/n.next[v] = V(max)(sum[c][v], n.best[v])/'
+'k-means: the second nearest centre is that of the last group'
+
+host/cpu/cluster/points.c
+'s/const size_t left = r->end - first, n/const size_t left = r->x->n - first, n/'
+'k-means: the last tile of a block has points of the next one'
+
 host/cpu/isa/cluster/bounds.inc
 's/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
 'k-means: of equally near centres the one that moved farthest is taken'
@@ -1446,7 +1458,7 @@ host/cpu/cluster/many.c
 'k-means: the first candidates are compared to what memory held'
 
 host/cluster/lloyd.c
-'s/gb_status st = assign_all(r, moved, err);/GB_TRY(assign_all(r, moved, err)); gb_status st = GB_OK;/'
+'s/gb_status st = gb_kmeans_assign_all(r, moved, err);/GB_TRY(gb_kmeans_assign_all(r, moved, err)); gb_status st = GB_OK;/'
 'k-means ranks: a pass that fails leaves the other ranks alone'
 
 host/cluster/memory.c
