@@ -84,6 +84,16 @@ describe("activations", function()
     near(-0.25, gb.grad(nn.bce_with_logits(zero, gb.tensor(0.75)), zero), 1e-15)
   end)
 
+  it("keep their digits where they are small", function()
+    local z <const> = gb.tensor{-4, -5, -8}:requires_grad()
+    local value <const>, slope <const> = {-7.024594819237269e-5, -2.291796196629506e-7, -3.1077829375011112e-21},
+      {-0.00033512319712267076, -1.5463619875325946e-6, -4.7147845041068416e-20}
+    near({1, 1, 1}, z:gelu{approximate = "tanh"} / gb.tensor(value), 1e-14)
+    near({1, 1, 1}, gb.grad(z:gelu{approximate = "tanh"}:sum(), z) / gb.tensor(slope), 1e-14)
+    local far <const> = gb.tensor({1e4, -1e4}, {dtype = "f32"}):requires_grad()
+    near({1, 1}, gb.grad(far:softsign():sum(), far):to "f64" / 9.998000299960005e-09, 3e-7)
+  end)
+
   it("refuse what is no number", function()
     raises("option", "leaky_relu: the slope must be a finite number, got nan", nn.leaky_relu, gb.ones(2), 0 / 0)
     raises("option", "elu: alpha must be a finite number, got x", nn.elu, gb.ones(2), "x")
