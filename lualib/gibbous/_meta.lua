@@ -240,11 +240,12 @@ function tensor:split(sizes, d) end
 ---@return gibbous.tensor[]
 function tensor:chunk(count, d) end
 
---- x with 'before' entries in front of dimension d and 'after' behind it.
+--- x with 'before' entries in front of dimension d and 'after' behind it: of a value, or by mode, "reflect" those beyond the first
+--- and the last mirrored, "replicate" the first and the last, "circular" those from the other end.
 ---@param d integer
 ---@param before integer
 ---@param after integer?  before
----@param o {value: number|boolean}?  0
+---@param o {value: number|boolean, mode: "constant"|"reflect"|"replicate"|"circular"}?  0, "constant"
 ---@return gibbous.tensor
 function tensor:pad(d, before, after, o) end
 

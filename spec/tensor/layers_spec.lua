@@ -158,6 +158,29 @@ describe("losses", function()
     assert.is_true(none ~= none)
   end)
 
+  it("leave out rows of a label to ignore, and smooth labels", function()
+    local z <const>, y <const> = read(gb.randn(4, 3, {seed = 1})), whole{1, -7, 3, 2}
+    local function kept(t) return t:index(1, {1, 3, 4}) end
+    for _, o in ipairs{{}, {reduction = "sum"}} do
+      local with <const> = {reduction = o.reduction, ignore = -7}
+      near(nn.cross_entropy(kept(z), kept(y), o), nn.cross_entropy(z, y, with), 1e-15)
+      near(nn.cross_entropy(kept(z), kept(y), o), nn.nll(z:log_softmax(2), y, with), 1e-15)
+    end
+    near(nn.cross_entropy(kept(z), kept(y), {weights = {1, 3, 4}}), nn.cross_entropy(z, y, {ignore = -7, weights = {1, 2, 3, 4}}),
+      1e-15)
+    local log_p <const> = kept(z):log_softmax(2)
+    local want <const> = -(gb.where(gb.one_hot(kept(y), 3, {dtype = "bool"}), 0.7 + 0.1, 0.1) * log_p):sum(2):mean()
+    near(want, nn.cross_entropy(z, y, {ignore = -7, smoothing = 0.3}), 1e-15)
+    local inputs <const> = gb.param(z, {name = "z"})
+    local both <const> = {ignore = -7, smoothing = 0.3}
+    support.check_gradients(function() return nn.cross_entropy(inputs.value, y, both) end, {inputs}, 1e-7)
+    near({0, 0, 0}, gb.grad(nn.cross_entropy(inputs.value, y, {ignore = -7}), inputs.value)[2], 0)
+    raises("index", "label -7 of row 2 is outside 1 .. 3", nn.cross_entropy, z, y, {ignore = 3})
+    raises("option", "gb.nn.cross_entropy: smoothing must be a number from 0 to 1, got 1.5", nn.cross_entropy, z, y,
+      {smoothing = 1.5})
+    raises("option", "smoothing must be a number from 0 to 1, got nan", nn.cross_entropy, z, y, {smoothing = 0 / 0})
+  end)
+
   it("nll and cross_entropy agree, and kl is 0 of the same", function()
     local z <const>, y <const> = read(gb.randn(5, 3, {seed = 1})), whole{1, 3, 2, 2, 1}
     for _, o in ipairs{{}, {reduction = "sum"}, {weights = {1, 0, 2, 1, 1}}} do
@@ -261,6 +284,36 @@ describe("gb.nn.group_norm", function()
     near({{0, 0}}, nn.group_norm(2, 2)(gb.tensor{{3, 4}}), 1e-14)
     raises("option", "gb.nn.group_norm: 4 channels do not divide into 3 groups", nn.group_norm, 3, 4)
     raises("shape", "group_norm(2, 4) expects 4 channels", net, gb.ones(2, 3))
+  end)
+end)
+
+describe("gb.nn.instance_norm and gb.nn.rms_norm", function()
+  it("normalise each channel of a row; the last dimension by its mean square", function()
+    local x <const> = read(gb.randn(2, 4, 3, {seed = 1}))
+    local net <const>, want <const> = nn.instance_norm(4, {eps = 1e-3}), x:totable()
+    for i = 1, 2 do
+      for c = 1, 4 do
+        local row <const> = want[i][c]
+        local mean <const> = (row[1] + row[2] + row[3]) / 3
+        local var <const> = ((row[1] - mean) ^ 2 + (row[2] - mean) ^ 2 + (row[3] - mean) ^ 2) / 3
+        for k = 1, 3 do row[k] = (row[k] - mean) / math.sqrt(var + 1e-3) end
+      end
+    end
+    near(want, net(x), 1e-13)
+    raises("option", "gb.nn.instance_norm: c must be a whole number, 1 or more, got 0", nn.instance_norm, 0)
+    local rms <const> = nn.rms_norm(2, {eps = 0.5})
+    rms.weight.value = {1, -3}
+    near({{3 / math.sqrt(13), -12 / math.sqrt(13)}, {0, 0}}, rms(gb.tensor{{3, 4}, {0, 0}}), 1e-15)
+    local p <const> = gb.param(x:reshape(12, 2), {name = "x"})
+    support.check_gradients(function() return (rms(p.value) ^ 3):sum() end, {p, rms.weight}, 1e-6)
+    raises("shape", "rms_norm(2) expects 2 columns: input 4x3, weight 2", rms, gb.ones(4, 3))
+    local path <const> = support.path ".gb"
+    local y <const> = gb.randn(6, {seed = 3}):eval()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(rms), noise = 0.1}:condition(p.value:slice(1, 1, 6), y)
+    m:save(path)
+    local at <const> = p.value:slice(1, 7, 12)
+    assert.same(m:predict(at).mean:totable(), gb.load(path):predict(at).mean:totable())
+    support.sweep()
   end)
 end)
 

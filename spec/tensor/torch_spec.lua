@@ -300,6 +300,14 @@ describe("beside torch:", function()
           return with_parts(nn.batch_norm(6, {dtype = t.dtype}), t, {weight = u, bias = v})
         end, cancels)
       end
+      rows[#rows + 1] = row({x, normal(d)}, ("F.rms_norm(a, (%d,), b, 1e-6)"):format(d), function(t, u)
+        return with_parts(nn.rms_norm(d, {dtype = t.dtype}), t, {weight = u})
+      end, cancels)
+      if #shape > 2 then
+        rows[#rows + 1] = row({x, w, b}, "F.instance_norm(a, None, None, b, c)", function(t, u, v)
+          return with_parts(nn.instance_norm(6, {dtype = t.dtype}), t, {weight = u, bias = v})
+        end, cancels)
+      end
       rows[#rows + 1] = row({x, w, b, normal(6), gb.rand(6) + 0.1}, "F.batch_norm(a, d.detach(), e.detach(), b, c, False)",
         function(t, u, v, m, q)
         return with_parts(nn.batch_norm(6, {training = false, dtype = t.dtype}), t, {weight = u, bias = v, mean = m:detach(),
@@ -358,6 +366,19 @@ describe("beside torch:", function()
       local y <const> = labels(20, 5)
       add({normal(20, 5), y}, "F.cross_entropy(a, b - 1, R)", function(a, b) return nn.cross_entropy(a, b, o) end)
       add({normal(20, 5) * 1e3, y}, "F.cross_entropy(a, b - 1, R)", function(a, b) return nn.cross_entropy(a, b, o) end)
+      add({normal(20, 5), y}, "F.cross_entropy(a, b - 1, ignore_index=1, label_smoothing=0.2, R)", function(a, b)
+        return nn.cross_entropy(a, b, {reduction = reduction, ignore = 2, smoothing = 0.2})
+      end)
+      local holes <const> = gb.where(y:eq(3), -100, y):eval()
+      add({normal(20, 5), holes}, "F.cross_entropy(a, torch.where(b < 0, b, b - 1), R)", function(a, b)
+        return nn.cross_entropy(a, b, {reduction = reduction, ignore = -100})
+      end)
+      add({log_q, holes}, "F.nll_loss(a, torch.where(b < 0, b, b - 1), R)", function(a, b)
+        return nn.nll(a, b, {reduction = reduction, ignore = -100})
+      end)
+      add({normal(20, 5), y}, "F.cross_entropy(a, b - 1, label_smoothing=1.0, R)", function(a, b)
+        return nn.cross_entropy(a, b, {reduction = reduction, smoothing = 1})
+      end)
       add({log_q, y}, "F.nll_loss(a, b - 1, R)", function(a, b) return nn.nll(a, b, o) end)
       local kl <const> = {mean = "F.kl_div(a, b, reduction='batchmean')", sum = "F.kl_div(a, b, R)",
         none = "F.kl_div(a, b, R).sum(-1)"}
@@ -527,6 +548,15 @@ describe("beside torch:", function()
     rows[#rows + 1] = row({x}, "F.pad(a, (1, 2, 0, 3), value=1.5)", function(t)
       return t:pad(3, 1, 2, {value = 1.5}):pad(2, 0, 3, {value = 1.5})
     end)
+    for _, mode in ipairs{"reflect", "replicate", "circular"} do
+      for _, by in ipairs{{1, 2}, {0, 4}, {4, 0}, {3, 3}} do
+        rows[#rows + 1] = row({x}, ("F.pad(a, (%d, %d), mode='%s')"):format(by[1], by[2], mode), function(t)
+          return t:pad(3, by[1], by[2], {mode = mode})
+        end)
+        rows[#rows + 1] = row({x}, ("F.pad(a.permute(0, 2, 1), (%d, %d), mode='%s').permute(0, 2, 1)"):format(by[1], by[2], mode),
+          function(t) return t:pad(2, by[1], by[2], {mode = mode}) end)
+      end
+    end
     rows[#rows + 1] = row({x}, "a.masked_fill(a > 0, 7)", function(t) return t:masked_fill(t:gt(0), 7) end)
     return rows
   end)
