@@ -260,6 +260,29 @@ describe("beside torch:", function()
     return rows
   end)
 
+  compare("transposed convolutions", function()
+    local rows <const> = {}
+    while #rows < 40 do
+      local count <const>, groups <const> = draw(1, 2), draw(1, 3)
+      local c <const>, co <const> = groups * draw(1, 3), groups * draw(1, 3)
+      local stride <const>, padding <const>, more <const>, dilation <const>, size <const>, extent <const> = {}, {}, {}, {}, {}, {}
+      for i = 1, count do
+        stride[i], dilation[i], size[i] = draw(1, 3), draw(1, 3), draw(1, 4)
+        more[i], extent[i] = draw(0, math.max(stride[i], dilation[i]) - 1), draw(2, 6)
+        padding[i] = draw(0, math.min(3, ((extent[i] - 1) * stride[i] + dilation[i] * (size[i] - 1)) // 2))
+      end
+      local function text(list) return "(" .. table.concat(list, ",") .. ",)" end
+      rows[#rows + 1] = row({normal(draw(1, 3), c, table.unpack(extent)), normal(c, co // groups, table.unpack(size))},
+        ("F.conv_transpose%dd(a, b, None, %s, %s, %s, %d, %s)"):format(count, text(stride), text(padding), text(more), groups,
+          text(dilation)),
+        function(x, w)
+          return nn.convolve_transposed(x, w, {stride = stride, padding = padding, output_padding = more, dilation = dilation,
+            groups = groups})
+        end)
+    end
+    return rows
+  end)
+
   compare("pooling", function()
     local rows <const> = {}
     while #rows < 60 do
