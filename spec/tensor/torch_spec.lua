@@ -57,7 +57,7 @@ local function is_float(t) return t.dtype == "f64" or t.dtype == "f32" end
 
 --- What torch gives for rows {inputs, torch, bar}: a list of {out, grad} of tensors.
 local function theirs(rows)
-  local folder <const> = os.tmpname() .. ".torch"
+  local folder <const> = support.path ".torch"
   os.execute("mkdir " .. folder)
   local lines <const> = {}
   for k, row in ipairs(rows) do
