@@ -25,6 +25,18 @@ host/cpu/move/move.c
 's/p->dtype == GB_I32 ?/p->dtype == GB_F16 ?/'
 'positions of i32 are read as i64'
 
+host/cpu/move/move.c
+'s/a\[i\] = b\[i\] < a\[i\] || b\[i\] != b\[i\] ?/a[i] = b[i] < a[i] ?/'
+'a NaN is no extreme at its position'
+
+host/cpu/move/sort.c
+'s/(int32_t)(a\[i\].position + 1)/(int32_t)a[i].position/'
+'positions of i32 that a sort gives count from 0'
+
+host/graph/grad/view.c
+'s/axis = y->op == GB_OP_KMIN ? r - 1 : (int)y->attr.i\[0\]/axis = (int)y->attr.i[0]/'
+'the gradient of the few smallest goes along another axis'
+
 cuda/move/move.cu
 's/x.positions == GB_I32 ?/x.positions == GB_F16 ?/'
 'positions of i32 are read as i64 on a GPU'

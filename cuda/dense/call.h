@@ -22,7 +22,8 @@ typedef gb_status gb_cuda_opaque_fn (const gb_cuda_call *c);
 typedef size_t gb_cuda_scratch_fn (const gb_device *dev, const gb_opaque *o);
 
 /* ../move/ */
-gb_cuda_opaque_fn gb_cuda_cast, gb_cuda_cat, gb_cuda_cumsum, gb_cuda_index, gb_cuda_put, gb_cuda_index_add;
+gb_cuda_opaque_fn gb_cuda_cast, gb_cuda_cat, gb_cuda_cumsum, gb_cuda_index, gb_cuda_put, gb_cuda_index_add,
+    gb_cuda_index_max, gb_cuda_index_min;
 /* gemm.c, solve.c, cholesky.c, lu.c, spectral.c */
 gb_cuda_opaque_fn gb_cuda_gemm, gb_cuda_trisolve, gb_cuda_solve_chol, gb_cuda_inv_quad, gb_cuda_cholesky,
     gb_cuda_chol_inverse, gb_cuda_lu_solve, gb_cuda_lu_logdet, gb_cuda_qr, gb_cuda_eigh, gb_cuda_svd;

@@ -23,6 +23,8 @@ static const struct {
     [GB_OP_INDEX] = {.run = gb_cuda_index},
     [GB_OP_PUT] = {.run = gb_cuda_put},
     [GB_OP_INDEX_ADD] = {.run = gb_cuda_index_add},
+    [GB_OP_INDEX_MAX] = {.run = gb_cuda_index_max},
+    [GB_OP_INDEX_MIN] = {.run = gb_cuda_index_min},
     [GB_OP_SOBOL] = {.home = "Sobol points are made on the CPU in this version"},
     [GB_OP_RANDPERM] = {.home = "permutations are made on the CPU in this version"},
     [GB_OP_GEMM] = {.run = gb_cuda_gemm},

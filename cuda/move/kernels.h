@@ -25,9 +25,10 @@ typedef struct gb_cuda_slabs {
 /* The first position that is outside 1 .. n is found; others of these kernels pass it over. */
 cudaError_t gb_cuda_check_positions (const gb_cuda_slabs *x, gb_cuda_found *found, cudaStream_t s);
 cudaError_t gb_cuda_take (const gb_cuda_slabs *x, const void *from, void *to, cudaStream_t s);
+typedef enum gb_cuda_join { GB_CUDA_REPLACE, GB_CUDA_ADD, GB_CUDA_LARGEST, GB_CUDA_SMALLEST } gb_cuda_join;
 /* to = x with the entries of y at their positions, in ascending order: the last of equal positions stays, or
-** all are added. */
-cudaError_t gb_cuda_put_at (const gb_cuda_slabs *x, const void *from, const void *y, bool adds, void *to,
+** all are joined. */
+cudaError_t gb_cuda_put_at (const gb_cuda_slabs *x, const void *from, const void *y, int join, void *to,
                             cudaStream_t s);
 
 /* cumsum.cu: a chain a lane, of floats in f64. */

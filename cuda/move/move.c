@@ -81,14 +81,16 @@ gb_status gb_cuda_index (const gb_cuda_call *c) {
   return judge(c, &x);
 }
 
-static gb_status change (const gb_cuda_call *c, bool adds) {
+static gb_status change (const gb_cuda_call *c, gb_cuda_join join) {
   const gb_cuda_slabs x = positions_of(c);
   gb_error *err = c->err;
   GB_CUDA_TRY(gb_cuda_check_positions(&x, c->found, c->gpu->stream));
   const void *from = c->o->continues ? c->out[0] : c->in[0];
-  GB_CUDA_TRY(gb_cuda_put_at(&x, from, c->in[2], adds, c->out[0], c->gpu->stream));
+  GB_CUDA_TRY(gb_cuda_put_at(&x, from, c->in[2], (int)join, c->out[0], c->gpu->stream));
   return judge(c, &x);
 }
 
-gb_status gb_cuda_put (const gb_cuda_call *c) { return change(c, false); }
-gb_status gb_cuda_index_add (const gb_cuda_call *c) { return change(c, true); }
+gb_status gb_cuda_put (const gb_cuda_call *c) { return change(c, GB_CUDA_REPLACE); }
+gb_status gb_cuda_index_add (const gb_cuda_call *c) { return change(c, GB_CUDA_ADD); }
+gb_status gb_cuda_index_max (const gb_cuda_call *c) { return change(c, GB_CUDA_LARGEST); }
+gb_status gb_cuda_index_min (const gb_cuda_call *c) { return change(c, GB_CUDA_SMALLEST); }

@@ -82,25 +82,34 @@ extern "C" cudaError_t gb_cuda_take (const gb_cuda_slabs *x, const void *from, v
   return cudaGetLastError();
 }
 
+/* Whether b takes the place of a: the larger or the smaller, and a NaN. */
+template <class T> static GB_DEVICE bool is_better (T a, T b, int join) {
+  return (join == GB_CUDA_LARGEST ? b > a : b < a) || b != b;
+}
+
 /* What the types of 8 and 4 bytes share with the others. */
-template <class T> struct adding {
-  static GB_DEVICE T sum (T a, T b, int) { return a + b; }
-};
-template <> struct adding<uint16_t> {
-  static GB_DEVICE uint16_t sum (uint16_t a, uint16_t b, int dtype) {
-    if (dtype == GB_F16)
-      return half_f32_to_f16((float)((double)half_f16_to_f32(a) + (double)half_f16_to_f32(b)));
-    return half_f32_to_bf16((float)((double)half_bf16_to_f32(a) + (double)half_bf16_to_f32(b)));
+template <class T> struct joining {
+  static GB_DEVICE T of (T a, T b, int join, int) {
+    return join == GB_CUDA_ADD ? a + b : is_better(a, b, join) ? b : a;
   }
 };
-template <> struct adding<uint8_t> { /* bool */
-  static GB_DEVICE uint8_t sum (uint8_t a, uint8_t b, int) { return a != 0 || b != 0; }
+template <> struct joining<uint16_t> {
+  static GB_DEVICE uint16_t of (uint16_t a, uint16_t b, int join, int dtype) {
+    const bool is_f16 = dtype == GB_F16;
+    const double v = (double)(is_f16 ? half_f16_to_f32(a) : half_bf16_to_f32(a));
+    const double w = (double)(is_f16 ? half_f16_to_f32(b) : half_bf16_to_f32(b));
+    if (join != GB_CUDA_ADD) return is_better(v, w, join) ? b : a;
+    return is_f16 ? half_f32_to_f16((float)(v + w)) : half_f32_to_bf16((float)(v + w));
+  }
+};
+template <> struct joining<uint8_t> { /* bool */
+  static GB_DEVICE uint8_t of (uint8_t a, uint8_t b, int, int) { return a != 0 || b != 0; }
 };
 
 /* A thread an entry of the result, which meets all positions in ascending order; threads of a block fetch them
-** together. No atomics: the order of additions is that of the positions. */
+** together. No atomics: entries join in the order of their positions. */
 template <class T>
-static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, const T *y, bool adds, T *to) {
+static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, const T *y, int join, T *to) {
   __shared__ int64_t some[GB_CUDA_THREADS];
   const size_t all = x.outer * x.n * x.inner;
   for (size_t first = (size_t)blockIdx.x * blockDim.x; first < all; first += (size_t)gridDim.x * blockDim.x) {
@@ -114,7 +123,7 @@ static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, cons
       for (size_t i = 0; i < here && e < all; i++) {
         if (some[i] != (int64_t)row + 1) continue;
         const T w = y[(outer * x.count + i0 + i) * x.inner + column];
-        v = adds ? adding<T>::sum(v, w, x.dtype) : w;
+        v = join == GB_CUDA_REPLACE ? w : joining<T>::of(v, w, join, x.dtype);
       }
       __syncthreads();
     }
@@ -123,19 +132,22 @@ static __global__ void put_at (GB_PARAMETER gb_cuda_slabs x, const T *from, cons
 }
 
 template <class T>
-static void start_put (const gb_cuda_slabs *x, const void *from, const void *y, bool adds, void *to,
+static void start_put (const gb_cuda_slabs *x, const void *from, const void *y, int join, void *to,
                        cudaStream_t s) {
-  GB_CUDA_OVER((put_at<T>), x->outer * x->n * x->inner, s, *x, (const T *)from, (const T *)y, adds, (T *)to);
+  GB_CUDA_OVER((put_at<T>), x->outer * x->n * x->inner, s, *x, (const T *)from, (const T *)y, join, (T *)to);
 }
 
-/* Copies know sizes alone; sums know types. */
-extern "C" cudaError_t gb_cuda_put_at (const gb_cuda_slabs *x, const void *from, const void *y, bool adds,
+/* Copies know sizes alone; sums and comparisons know types. Sums of i64 wrap around. */
+extern "C" cudaError_t gb_cuda_put_at (const gb_cuda_slabs *x, const void *from, const void *y, int join,
                                        void *to, cudaStream_t s) {
-  if (adds && x->dtype == GB_F64) start_put<double>(x, from, y, adds, to, s);
-  else if (adds && x->dtype == GB_F32) start_put<float>(x, from, y, adds, to, s);
-  else if (x->size == 8) start_put<uint64_t>(x, from, y, adds, to, s);
-  else if (x->size == 4) start_put<uint32_t>(x, from, y, adds, to, s);
-  else if (x->size == 2) start_put<uint16_t>(x, from, y, adds, to, s);
-  else start_put<uint8_t>(x, from, y, adds, to, s);
+  const bool joins = join != GB_CUDA_REPLACE;
+  if (joins && x->dtype == GB_F64) start_put<double>(x, from, y, join, to, s);
+  else if (joins && x->dtype == GB_F32) start_put<float>(x, from, y, join, to, s);
+  else if (joins && x->dtype == GB_I64 && join != GB_CUDA_ADD) start_put<int64_t>(x, from, y, join, to, s);
+  else if (joins && x->dtype == GB_I32 && join != GB_CUDA_ADD) start_put<int32_t>(x, from, y, join, to, s);
+  else if (x->size == 8) start_put<uint64_t>(x, from, y, join, to, s);
+  else if (x->size == 4) start_put<uint32_t>(x, from, y, join, to, s);
+  else if (x->size == 2) start_put<uint16_t>(x, from, y, join, to, s);
+  else start_put<uint8_t>(x, from, y, join, to, s);
   return cudaGetLastError();
 }

@@ -181,18 +181,36 @@ gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err) {
 
 /* -- a few along an axis */
 
-/* Output 0 is values, 1 positions. A lazy input is permuted so that the axis comes last: windows of it are
-** then whole rows. */
-gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err) {
+/* Few least numbers of many lines are a reduction, which streams what it reads. The choice is of shapes alone: a reduction
+** returns -0 as 0. */
+static bool is_reduction (const gb_node *a, int axis, size_t k, bool largest) {
+  enum { FEW = 16, LINES = 64, SHARE = 4 };
+  const size_t n = gb_node_shape(a)->dim[axis];
+  return !largest && gb_dtype_is_float(gb_node_dtype(a)) && k >= 1 && k <= FEW && k <= n / SHARE &&
+         gb_shape_numel(gb_node_shape(a)) / n >= LINES;
+}
+
+static gb_node *few_least (gb_formula *e, gb_node *x, size_t k, gb_dtype positions, int output) {
+  const gb_attr attr = {.i = {0, (int64_t)k}};
+  gb_node *r = gb_ex_pick(e, gb_ex_op(e, GB_OP_KMIN, 1, &x, &attr, NULL, GB_F64), output);
+  return output == 1 && positions == GB_I32 ? gb_ex_cast(e, r, positions) : r;
+}
+
+/* The input of a reduction, and a lazy one, is permuted so that the axis comes last: its windows are then whole rows. */
+gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, gb_dtype positions, int output,
+                   gb_node **out, gb_error *err) {
   const int last = gb_node_shape(a)->ndim - 1;
-  const bool turned = axis != last && a->nin > 0 && !gb_node_has_value(a);
-  const gb_attr attr = {.i = {turned ? last : axis, (int64_t)k, largest}};
+  const bool reduces = is_reduction(a, axis, k, largest);
+  const bool turned = axis != last && (reduces || (a->nin > 0 && !gb_node_has_value(a)));
+  const gb_attr attr = {.i = {turned ? last : axis, (int64_t)k, largest, positions == GB_I32}};
   int swapped[GB_MAXDIM];
   for (int i = 0; i <= last; i++) swapped[i] = i == axis ? last : i == last ? axis : i;
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   gb_node *x = turned ? gb_ex_permute(&e, a, swapped) : a;
-  gb_node *r = gb_ex_pick(&e, gb_ex_op(&e, GB_OP_TOPK, 1, &x, &attr, NULL, gb_node_dtype(a)), output);
+  gb_node *r = reduces
+                   ? few_least(&e, x, k, positions, output)
+                   : gb_ex_pick(&e, gb_ex_op(&e, GB_OP_TOPK, 1, &x, &attr, NULL, gb_node_dtype(a)), output);
   return gb_formula_take(&e, turned ? gb_ex_permute(&e, r, swapped) : r, out);
 }
 

@@ -47,7 +47,9 @@ gb_status gb_matmul (gb_node *a, gb_node *b, gb_node **out, gb_error *err);
 gb_status gb_einsum (gb_graph *g, const char *spec, int n, gb_node *const *in, gb_node **out, gb_error *err);
 gb_status gb_eye (gb_graph *g, size_t n, gb_dtype t, gb_node **out, gb_error *err);
 gb_status gb_pick (gb_node *a, int output, gb_node **out, gb_error *err);
-gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, int output, gb_node **out, gb_error *err);
+/* Output 0: values, 1: positions of i64 or i32. */
+gb_status gb_topk (gb_node *a, int axis, size_t k, bool largest, gb_dtype positions, int output,
+                   gb_node **out, gb_error *err);
 gb_status gb_sqdist (gb_node *x, gb_node *y, gb_node *w, gb_node **out, gb_error *err); /* w may be NULL */
 /* profile at u = c s; alpha NULL but for RQ. */
 gb_status gb_radial (gb_profile p, gb_node *s, gb_node *c, gb_node *alpha, gb_node **out, gb_error *err);

@@ -493,12 +493,18 @@ static gb_status shape_cat (const rule *r) {
   return GB_OK;
 }
 
+/* Attribute i: positions are stored as i32. */
+static gb_dtype dtype_of_positions (const rule *r, int i) {
+  r->attr->i[i] = r->attr->i[i] != 0;
+  return r->attr->i[i] ? GB_I32 : GB_I64;
+}
+
 static gb_status shape_sort (const rule *r) {
   if (dtype_at(r, 0) == GB_BOOL) return bad_dtype(r, "bool has no order");
   GB_TRY(fix_axis(r, shape_at(r, 0)->ndim));
   r->attr->i[1] = r->attr->i[1] != 0;
   set_shape(r, 0, dtype_at(r, 0), shape_at(r, 0));
-  set_shape(r, 1, GB_I64, shape_at(r, 0));
+  set_shape(r, 1, dtype_of_positions(r, 2), shape_at(r, 0));
   return GB_OK;
 }
 
@@ -510,7 +516,7 @@ static gb_status shape_topk (const rule *r) {
   if (a[1] < 0 || (uint64_t)a[1] > shape_at(r, 0)->dim[a[0]]) return bad_shape(r, "k exceeds the axis");
   const gb_shape s = with_dim(shape_at(r, 0), a[0], (size_t)a[1]);
   set_shape(r, 0, dtype_at(r, 0), &s);
-  set_shape(r, 1, GB_I64, &s);
+  set_shape(r, 1, dtype_of_positions(r, 3), &s);
   return GB_OK;
 }
 
@@ -527,7 +533,7 @@ static gb_status shape_put (const rule *r) {
   GB_TRY(need_positions(r, 1));
   GB_TRY(fix_axis(r, shape_at(r, 0)->ndim));
   if (dtype_at(r, 2) != dtype_at(r, 0)) return bad_dtype(r, "dtypes differ, convert one with :to{dtype=...}");
-  if (r->op == GB_OP_INDEX_ADD && dtype_at(r, 0) == GB_BOOL) return bad_dtype(r, "no arithmetic on bool");
+  if (gb_op_joins_entries(r->op) && dtype_at(r, 0) == GB_BOOL) return bad_dtype(r, "no arithmetic on bool");
   const gb_shape s = with_dim(shape_at(r, 0), r->attr->i[0], shape_at(r, 1)->dim[0]);
   if (!gb_shape_equal(&s, shape_at(r, 2))) return bad_shape(r, "the new entries do not fit the positions");
   set_shape(r, 0, dtype_at(r, 0), shape_at(r, 0));

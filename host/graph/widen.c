@@ -16,7 +16,9 @@ bool gb_widens_input (gb_op op, int input) {
     case GB_OP_MAX:
     case GB_OP_ARGMIN:
     case GB_OP_ARGMAX: return true;
-    case GB_OP_INDEX_ADD: return input != 1; /* positions */
+    case GB_OP_INDEX_ADD:
+    case GB_OP_INDEX_MAX:
+    case GB_OP_INDEX_MIN: return input != 1; /* positions */
     case GB_OP_DETACH: return false;
     default: return gb_op_is_integral(op);
   }

@@ -124,8 +124,8 @@ const char *lgb_optstring (lua_State *L, int arg, const char *name, const char *
 gb_dtype lgb_checkdtype (lua_State *L, const char *name) {
   gb_dtype t;
   if (gb_dtype_parse(name, &t)) return t;
-  return (gb_dtype)lgb_fail(L, GB_EOPTION, "unknown dtype '%s' (f64, f32, f16, bf16, i64 or bool expected)",
-                            name);
+  return (gb_dtype)lgb_fail(L, GB_EOPTION,
+                            "unknown dtype '%s' (f64, f32, f16, bf16, i64, i32 or bool expected)", name);
 }
 
 gb_dtype lgb_optdtype (lua_State *L, int arg, gb_dtype def) {

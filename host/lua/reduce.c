@@ -40,7 +40,41 @@ static reduction checkreduction (lua_State *L, const char *const *names) {
   return r;
 }
 
+/* Of positions along 'extent' entries: i64, or i32 where the options at 'arg' say so. */
+static gb_dtype positions_dtype (lua_State *L, int arg, size_t extent, const char *what) {
+  const gb_dtype t = lgb_optdtype(L, arg, GB_I64);
+  if (!gb_dtype_is_whole(t))
+    lgb_fail(L, GB_EDTYPE, "%s: positions are of i64 or i32, got %s", what, gb_dtype_name(t));
+  if (t == GB_I32 && extent > INT32_MAX)
+    lgb_fail(L, GB_EDTYPE, "%s: positions up to %zu do not fit i32: {dtype = 'i64'}, the default, holds them",
+             what, extent);
+  return t;
+}
+
 static const char *const plain_options[] = {"keepdim", NULL};
+
+static size_t reduced_extent (const reduction *r) {
+  const gb_shape *s = gb_node_shape(r->x);
+  size_t n = 1;
+  for (int i = 0; i < s->ndim; i++)
+    if (r->axes == 0 || r->axes >> i & 1u) n *= s->dim[i];
+  return n;
+}
+
+/* x:argmax([d], {dtype = "i64"}); upvalue 1: op */
+static int position (lua_State *L) {
+  static const char *const names[] = {"dtype", "keepdim", NULL};
+  const gb_op op = (gb_op)lua_tointeger(L, lua_upvalueindex(1));
+  const reduction r = checkreduction(L, names);
+  const gb_dtype t = positions_dtype(L, r.options, reduced_extent(&r), gb_ops[op].name);
+  lgb_tensor *at = lgb_newtensor(L);
+  gb_error err;
+  lgb_result(L, gb_reduce(op, r.x, r.axes, r.keepdim, &at->node, &err), &err);
+  if (t == GB_I64) return 1;
+  lgb_tensor *y = lgb_newtensor(L);
+  return lgb_result(
+      L, gb_node_build(at->node->graph, GB_OP_CAST, 1, &at->node, NULL, NULL, t, &y->node, &err), &err);
+}
 
 /* upvalue 1: op */
 static int reduce (lua_State *L) {
@@ -125,21 +159,22 @@ static int m_cumsum (lua_State *L) {
                     &err);
 }
 
-/* x:sort(d, {descending = false}) -> values, positions */
+/* x:sort(d, {descending = false, dtype = "i64"}) -> values, positions of that type */
 static int m_sort (lua_State *L) {
-  static const char *const names[] = {"descending", NULL};
+  static const char *const names[] = {"descending", "dtype", NULL};
   lgb_enter(L);
   lua_settop(L, 3);
   gb_node *x = lgb_checknode(L, 1);
   const int axis = lgb_checkaxis(L, 2, x, 0);
   lgb_checkoptions(L, 3, names);
-  const gb_attr attr = {.i = {axis, lgb_optbool(L, 3, "descending", false)}};
+  const gb_dtype t = positions_dtype(L, 3, gb_node_shape(x)->dim[axis], "sort");
+  const gb_attr attr = {.i = {axis, lgb_optbool(L, 3, "descending", false), t == GB_I32}};
   return push_outputs(L, GB_OP_SORT, x, &attr, 2);
 }
 
-/* x:topk(k, d, {largest = true}) -> values, positions */
+/* x:topk(k, d, {largest = true, dtype = "i64"}) -> values, positions of that type */
 static int m_topk (lua_State *L) {
-  static const char *const names[] = {"largest", NULL};
+  static const char *const names[] = {"dtype", "largest", NULL};
   lgb_enter(L);
   lua_settop(L, 4);
   gb_node *x = lgb_checknode(L, 1);
@@ -150,10 +185,11 @@ static int m_topk (lua_State *L) {
   if (k < 0 || (size_t)k > extent)
     return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu", (long long)k, extent);
   const bool largest = lgb_optbool(L, 4, "largest", true);
+  const gb_dtype t = positions_dtype(L, 4, extent, "topk");
   gb_error err;
   for (int i = 0; i < 2; i++) {
     lgb_tensor *y = lgb_newtensor(L);
-    lgb_result(L, gb_topk(x, axis, (size_t)k, largest, i, &y->node, &err), &err);
+    lgb_result(L, gb_topk(x, axis, (size_t)k, largest, t, i, &y->node, &err), &err);
   }
   return 2;
 }
@@ -162,12 +198,22 @@ const luaL_Reg lgb_reduce_methods[] = {{"cumsum", m_cumsum}, {"mean", m_mean}, {
                                        {"sort", m_sort},     {"std", m_std},   {"topk", m_topk},
                                        {"var", m_var},       {NULL, NULL}};
 
+static lua_CFunction method_of (gb_op op) {
+  switch (op) {
+    case GB_OP_ALL:
+    case GB_OP_ANY: return any_all;
+    case GB_OP_ARGMAX:
+    case GB_OP_ARGMIN: return position;
+    default: return reduce;
+  }
+}
+
 void lgb_reduce_register (lua_State *L) {
   static const gb_op ops[] = {GB_OP_ARGMAX, GB_OP_ARGMIN, GB_OP_LOGSUMEXP, GB_OP_MAX, GB_OP_MIN,
                               GB_OP_PROD,   GB_OP_SUM,    GB_OP_ALL,       GB_OP_ANY};
   for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
     lua_pushinteger(L, ops[i]);
-    lua_pushcclosure(L, ops[i] == GB_OP_ALL || ops[i] == GB_OP_ANY ? any_all : reduce, 1);
+    lua_pushcclosure(L, method_of(ops[i]), 1);
     lua_setfield(L, -2, gb_ops[ops[i]].name);
   }
 }

@@ -273,7 +273,7 @@ static gb_node *as_stored (lua_State *L, gb_node *x, gb_node *y) {
   return own->node;
 }
 
-/* PUT or INDEX_ADD at positions of a dimension */
+/* PUT, INDEX_ADD, INDEX_MAX or INDEX_MIN at positions of a dimension */
 static int change_entries (lua_State *L, gb_op op) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 4);
@@ -299,6 +299,10 @@ static int m_put (lua_State *L) { return change_entries(L, GB_OP_PUT); }
 
 /* x:index_add(d, idx or mask, y): x with y added there, in the order of idx */
 static int m_index_add (lua_State *L) { return change_entries(L, GB_OP_INDEX_ADD); }
+
+/* x:index_max(d, idx or mask, y), x:index_min(...): x with the larger, or smaller, of itself and y there */
+static int m_index_max (lua_State *L) { return change_entries(L, GB_OP_INDEX_MAX); }
+static int m_index_min (lua_State *L) { return change_entries(L, GB_OP_INDEX_MIN); }
 
 /* -- joins */
 
@@ -335,11 +339,22 @@ static int shape_stack (lua_State *L) {
   return lgb_result(L, gb_stack((int)n, nodes, axis, &y->node, &err), &err);
 }
 
-const luaL_Reg lgb_shape_methods[] = {
-    {"diagonal", m_diagonal}, {"expand", m_expand},       {"flip", m_flip},
-    {"index", m_index},       {"index_add", m_index_add}, {"permute", m_permute},
-    {"put", m_put},           {"reshape", m_reshape},     {"select", m_select},
-    {"slice", m_slice},       {"squeeze", m_squeeze},     {"t", m_t},
-    {"tile", m_tile},         {"unsqueeze", m_unsqueeze}, {NULL, NULL}};
+const luaL_Reg lgb_shape_methods[] = {{"diagonal", m_diagonal},
+                                      {"expand", m_expand},
+                                      {"flip", m_flip},
+                                      {"index", m_index},
+                                      {"index_add", m_index_add},
+                                      {"index_max", m_index_max},
+                                      {"index_min", m_index_min},
+                                      {"permute", m_permute},
+                                      {"put", m_put},
+                                      {"reshape", m_reshape},
+                                      {"select", m_select},
+                                      {"slice", m_slice},
+                                      {"squeeze", m_squeeze},
+                                      {"t", m_t},
+                                      {"tile", m_tile},
+                                      {"unsqueeze", m_unsqueeze},
+                                      {NULL, NULL}};
 
 const luaL_Reg lgb_shape_functions[] = {{"cat", shape_cat}, {"stack", shape_stack}, {NULL, NULL}};

@@ -15,7 +15,7 @@ typedef struct gb_opaque {
   const size_t *extent; /* CAT: extents of all inputs along the axis; NULL = see in_shape */
   size_t unit;          /* windows of the op's result begin at multiples of it, a power of two */
   size_t block[3];      /* GEMM: rows, columns, inner indices of a block; 0 = GB_BLOCK */
-  bool continues;       /* GEMM, INDEX_ADD: adds to the contents of the result */
+  bool continues; /* GEMM: adds to the contents of the result; INDEX_ADD, _MAX, _MIN: starts from them */
   /* GEMM: elements between rows and between matrices, of both inputs and the result; 0 = contiguous */
   size_t row[3], matrix[3];
   /* the factor has the layout of packed.h, for CHOLESKY the matrix too; TRISOLVE, SOLVE_CHOL, LOGDET,

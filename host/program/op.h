@@ -81,6 +81,11 @@ typedef struct gb_attr {
 
 #define GB_MAX_OUTPUTS 3
 
+/* Whether y joins what lies at its positions, entry by entry: any window of the entries continues. */
+static inline bool gb_op_joins_entries (gb_op op) {
+  return op == GB_OP_INDEX_ADD || op == GB_OP_INDEX_MAX || op == GB_OP_INDEX_MIN;
+}
+
 /* Whether input 0 is a lower triangle that may have the layout of 't', PACK or GROW. */
 static inline bool gb_op_reads_lower (gb_op op, const gb_attr *attr, gb_trait t) {
   return gb_op_has(op, t) && !(op == GB_OP_TRISOLVE && attr->i[0] != 0);

@@ -188,6 +188,21 @@ function tensor:put(d, idx, y) end
 ---@return gibbous.tensor
 function tensor:index_add(d, idx, y) end
 
+--- x with the larger of itself and y at the given positions of dimension d; y may broadcast. NaN if either is; those that attain the
+--- result share the gradient.
+---@param d integer
+---@param idx gibbous.tensor|integer[]|boolean[]|integer
+---@param y gibbous.operand
+---@return gibbous.tensor
+function tensor:index_max(d, idx, y) end
+
+--- x with the smaller of itself and y at the given positions of dimension d; otherwise as index_max.
+---@param d integer
+---@param idx gibbous.tensor|integer[]|boolean[]|integer
+---@param y gibbous.operand
+---@return gibbous.tensor
+function tensor:index_min(d, idx, y) end
+
 --- out[i, j] = x[i, index[i, j]] along d, here the last of two: one position an element.
 ---@param d integer
 ---@param index gibbous.tensor  i64 or i32, the shape of x but for dimension d
@@ -225,11 +240,12 @@ function tensor:split(sizes, d) end
 ---@return gibbous.tensor[]
 function tensor:chunk(count, d) end
 
---- x with 'before' entries in front of dimension d and 'after' behind it.
+--- x with 'before' entries in front of dimension d and 'after' behind it: of a value, or by mode, "reflect" those beyond the first
+--- and the last mirrored, "replicate" the first and the last, "circular" those from the other end.
 ---@param d integer
 ---@param before integer
 ---@param after integer?  before
----@param o {value: number|boolean}?  0
+---@param o {value: number|boolean, mode: "constant"|"reflect"|"replicate"|"circular"}?  0, "constant"
 ---@return gibbous.tensor
 function tensor:pad(d, before, after, o) end
 
@@ -472,10 +488,10 @@ function tensor:min(d, o) end
 --- Largest element; NaN if any is.
 function tensor:max(d, o) end
 
---- Position of the smallest element, the first of ties (i64).
+--- Position of the smallest element, the first of ties; {dtype = "i64"}, or "i32".
 function tensor:argmin(d, o) end
 
---- Position of the largest element, the first of ties (i64).
+--- Position of the largest element, the first of ties; {dtype = "i64"}, or "i32".
 function tensor:argmax(d, o) end
 
 --- log of the sum of exponentials, without overflow.
@@ -495,13 +511,15 @@ function tensor:all(d, o) end
 ---@param d integer
 function tensor:cumsum(d) end
 
---- Sorted along d, stable, NaN last; {descending = false}.
+--- Sorted along d, stable, NaN last; {descending = false}. Positions are i64, or as {dtype = "i32"} says.
 ---@param d integer
 ---@return gibbous.tensor values
 ---@return gibbous.tensor positions
 function tensor:sort(d, o) end
 
---- The k largest along d, or smallest with {largest = false}.
+--- The k largest along d, or smallest with {largest = false}; NaN last. Positions are i64, or as {dtype = "i32"} says. Up to 16
+--- smallest floats, at most a quarter of each of 64 lines or more, are a reduction: what they are chosen from streams, and -0 is
+--- returned as 0.
 ---@param k integer
 ---@param d integer
 ---@return gibbous.tensor values
@@ -510,7 +528,8 @@ function tensor:topk(k, d, o) end
 
 --- The positions that sort x along d, stable, NaN last; {descending = false}; also argsort{dim = d}.
 ---@param d integer?  -1
----@return gibbous.tensor  i64
+---@param o {descending: boolean, dtype: "i64"|"i32"}?  i64
+---@return gibbous.tensor
 function tensor:argsort(d, o) end
 
 --- The quantiles q, from 0 to 1, along d or of all elements, linear between neighbours; NaN if any element is. A list of fractions
@@ -550,11 +569,13 @@ function gb.segment_sum(x, labels, k) end
 ---@return gibbous.tensor (k, ...)
 function gb.segment_mean(x, labels, k) end
 
---- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n k d.
+--- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n d; those that
+--- attain them share the gradient.
 ---@return gibbous.tensor (k, ...)
 function gb.segment_max(x, labels, k) end
 
---- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Work n k d.
+--- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Otherwise as
+--- segment_max.
 ---@return gibbous.tensor (k, ...)
 function gb.segment_min(x, labels, k) end
 

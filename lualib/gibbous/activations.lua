@@ -46,7 +46,7 @@ function M.gelu(x, opts)
   local t <const> = subject.tensor(x, "gelu")
   local o <const> = options.parse(opts, {approximate = {"none", "tanh"}}, "gelu")
   if o.approximate ~= "tanh" then return t * t:ndtr() end
-  return t * ((t + t * t * t * 0.044715) * math.sqrt(2 / math.pi)):tanh() * 0.5 + t * 0.5
+  return t * ((t + t * t * t * 0.044715) * math.sqrt(8 / math.pi)):sigmoid()         -- (1 + tanh u) / 2, without cancellation
 end
 
 --- x tanh(softplus(x))
@@ -58,7 +58,8 @@ end
 --- x / (1 + |x|)
 function M.softsign(x)
   local t <const> = subject.tensor(x, "softsign")
-  return t / (t:abs() + 1)
+  local below <const> = 1 / (t:abs() + 1)
+  return core.with_slope(t * below, t, below * below)                 -- the rule of products would cancel where |x| is large
 end
 
 --- x between -1 and 1

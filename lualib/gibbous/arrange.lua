@@ -104,15 +104,47 @@ function M.trace(x)
   return t:diagonal():sum(-1)
 end
 
---- x with 'before' entries of 'value' (0) in front of dimension d, and 'after' (before) behind it.
+-- The entries that 'low' places in front of an axis of n entries, and 'high' places behind it, repeat.
+local padding <const> = {
+  reflect = {least = 1, make = function(t, axis, low, high, n)
+    return t:slice(axis, 2, low + 1):flip(axis), t:slice(axis, n - high, n - 1):flip(axis)
+  end},
+  replicate = {make = function(t, axis, low, high, n)
+    return t:slice(axis, 1, 1):expand(subject.shape_with(t, axis, low)), t:slice(axis, n, n):expand(subject.shape_with(t, axis,
+      high))
+  end},
+  circular = {least = 0, make = function(t, axis, low, high, n)
+    return t:slice(axis, n - low + 1, n), t:slice(axis, 1, high)
+  end},
+}
+
+local function padded_by(t, axis, low, high, mode, what)
+  local rule <const>, n <const> = padding[mode], t.shape[axis]
+  if n == 0 or rule.least and math.max(low, high) > n - rule.least then
+    core.raise("shape", ("%s: mode '%s' of a dimension of extent %d adds at most %d entries, got %d and %d"):format(what, mode, n,
+      math.max(0, n - (rule.least or n)), low, high))
+  end
+  local front <const>, back <const> = rule.make(t, axis, low, high, n)
+  local list <const> = {t}
+  if low > 0 then table.insert(list, 1, front) end
+  if high > 0 then list[#list + 1] = back end
+  return #list > 1 and core.cat(list, axis) or t
+end
+
+--- x with 'before' entries in front of dimension d, and 'after' (before) behind it: of 'value' (0), or by mode: "reflect" those
+-- beyond the first and the last mirrored, "replicate" the first and the last, "circular" those from the other end.
 function M.pad(x, d, before, after, opts)
   local what <const> = "pad"
   local t <const> = subject.tensor(x, what)
   local axis <const> = subject.dimension(t, d, what)
   if type(after) == "table" then after, opts = nil, after end
-  local o <const> = options.parse(opts, {value = "number|boolean"}, what)
+  local o <const> = options.parse(opts, {value = "number|boolean", mode = {"constant", "reflect", "replicate", "circular"}}, what)
   local low <const> = subject.whole(before, 0, "the number in front", what)
   local high <const> = subject.whole(after == nil and low or after, 0, "the number behind", what)
+  if o.mode and o.mode ~= "constant" then
+    if o.value ~= nil then core.raise("option", ("%s: mode '%s' takes no value"):format(what, o.mode)) end
+    return padded_by(t, axis, low, high, o.mode, what)
+  end
   local v = o.value
   if v == nil then if t.dtype == "bool" then v = false else v = 0 end end
   local list <const> = {t}

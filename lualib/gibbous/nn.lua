@@ -61,6 +61,23 @@ function M.layer_norm(d, opts)
   end, {made = {kind = "layer_norm", arguments = {d, {eps = eps, dtype = dtype}}}})
 end
 
+--- Normalisation by the root of the mean square: x / sqrt(mean x^2 + eps) * weight over the last dimension; weight (d) starts at 1.
+-- Source: Zhang & Sennrich (2019), Root mean square layer normalization.
+---@param d integer
+---@param opts {eps: number, dtype: "f32"|"f64"}?  eps = 1e-6
+---@return gibbous.block
+function M.rms_norm(d, opts)
+  local what <const> = "gb.nn.rms_norm"
+  local o <const> = options.parse(opts, {eps = "positive", dtype = dtypes}, what)
+  d = checked_count(d, "d", what)
+  local eps <const>, dtype <const> = o.eps or 1e-6, o.dtype or core.config().dtype
+  local parts <const> = {{"weight", param.new(core.ones(d), {name = "weight"}, dtype)}}
+  return new(("rms_norm(%d)"):format(d), parts, function(self, x, label)
+    checked_width(x, d, label, self.weight)
+    return x * ((x * x):mean(-1, {keepdim = true}) + eps):rsqrt() * at(self.weight, x)
+  end, {made = {kind = "rms_norm", arguments = {d, {eps = eps, dtype = dtype}}}})
+end
+
 local function checked_layer(layer, i)
   local what <const> = ("gb.nn.sequential: layer %d"):format(i)
   if type(layer) == "string" then

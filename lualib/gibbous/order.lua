@@ -5,14 +5,19 @@ local subject <const> = require "gibbous.subject"
 
 local M <const> = {}
 
---- The positions that sort x along d (-1), stable, NaN last: the second result of x:sort.
+--- The positions that sort x along d (-1), stable, NaN last: the second result of x:sort. {dtype = "i32"} stores them as i32.
 function M.argsort(x, d, opts)
   local what <const> = "argsort"
   local t <const> = subject.tensor(x, what)
   if type(d) == "table" and opts == nil then d, opts = nil, d end
-  local o <const> = options.parse(opts, {dim = "integer", descending = "boolean"}, what)
+  local o <const> = options.parse(opts, {dim = "integer", descending = "boolean", dtype = {"i64", "i32"}}, what)
   if d ~= nil and o.dim then core.raise("option", what .. ": the dimension is given twice") end
-  local _, at <const> = t:sort(subject.dimension(t, d or o.dim or -1, what), {descending = o.descending or false})
+  local axis <const> = subject.dimension(t, d or o.dim or -1, what)
+  if o.dtype == "i32" and t.shape[axis] > 0x7fffffff then
+    core.raise("dtype", ("%s: positions up to %d do not fit i32: {dtype = 'i64'}, the default, holds them"):format(what,
+      t.shape[axis]))
+  end
+  local _, at <const> = t:sort(axis, {descending = o.descending or false, dtype = o.dtype or nil})
   return at
 end
 

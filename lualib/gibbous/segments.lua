@@ -47,23 +47,24 @@ function M.segment_mean(x, labels, k)
   return add_rows(t, y, n) / count(y, n):to{dtype = t.dtype}:reshape(shape)
 end
 
---- Extremes of k groups of rows, in one pass over n k d masked values.
+local extremes <const> = {f64 = math.huge, f32 = math.huge, f16 = math.huge, bf16 = math.huge, i64 = math.maxinteger}
+
+--- Extremes of k groups of rows: each row is compared with what its group has so far.
 local function extreme(x, labels, k, largest)
   local t, y <const>, n <const> = checked(x, labels, k, largest and "gb.segment_max" or "gb.segment_min")
   if t.dtype == "i32" then t = t:to "i64" end
-  local least = -math.huge
-  if not is_float(t) then least = math.mininteger end
-  local ndim <const>, rows <const> = t.ndim + 1, {}
-  for i = 1, ndim do rows[i] = i == 2 and #t or 1 end
-  local own <const> = labels_of.mask(y:reshape(rows), n, 1, t.dtype)
-  local each <const> = core.where(own, t:unsqueeze(1), largest and least or is_float(t) and math.huge or math.maxinteger)
-  return largest and each:max(2) or each:min(2)
+  local most <const> = extremes[t.dtype]
+  local none <const> = largest and (t.dtype == "i64" and math.mininteger or -most) or most
+  local start <const> = core.full(subject.shape_with(t, 1, n), none, {dtype = t.dtype, device = t.device})
+  return largest and start:index_max(1, y, t) or start:index_min(1, y, t)
 end
 
---- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n k d.
+--- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n d; the
+-- gradient is shared by those that attain it.
 function M.segment_max(x, labels, k) return extreme(x, labels, k, true) end
 
---- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Work n k d.
+--- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Otherwise as
+-- segment_max.
 function M.segment_min(x, labels, k) return extreme(x, labels, k, false) end
 
 --- How often each label occurs, (k) of i64; with weights (n) the sum of those of each label. Without k the labels are observed:

@@ -84,8 +84,8 @@ local function extreme(largest)
 end
 
 segments("segment_sum", {"index_add"}, true, total)
-segments("segment_max", {"max"}, false, extreme(true))
-segments("segment_min", {"min"}, false, extreme(false))
+segments("segment_max", {"index_max"}, false, extreme(true))
+segments("segment_min", {"index_min"}, false, extreme(false))
 
 row("gb.one_hot", {"eq", "cast"}, true, function(g)
   local n <const>, k <const> = 1 + g:draw(4), 1 + g:draw(3)
@@ -142,26 +142,33 @@ row("tensor.scatter_add", {"index_add"}, true, function(g)
   end)
 end)
 
-row("tensor.index_add", {"index_add"}, true, function(g)
-  local x <const> = summable(g)
-  if not x then return nil end
-  local d <const>, count <const> = g:draw(#x.shape) + 1, 1 + g:draw(4)
-  local at <const> = drawn_labels(g, count, x.shape[d])
-  local y <const> = g:leaf(dense.with_extent(x.shape, d, count), x.dtype)
-  if not y then return nil end
-  local dtype <const> = dense.computed(x.dtype)
-  return g:emit(("%%1:index_add(%s, {%s}, %%2)"):format(g:dimension_text(x, d), table.concat(at, ", ")), {x, y}, x.shape, dtype,
-    function(S, a, b)
-    local new <const> = dense.rows(b, {[d] = true})
-    return lines(a, d, x.shape[d], dtype, function(list, i)
-      local parts <const>, out <const> = {}, {}
-      for k, e in ipairs(list) do parts[k] = {e} end
-      for k, p in ipairs(at) do table.insert(parts[p], new[i][k]) end
-      for k, part in ipairs(parts) do out[k] = total(S, x.dtype, part) end
-      return out
+--- Entries of y join those of x at their positions: join(S, dtype, list) of what meets at one place.
+local function joined(name, smooth, join)
+  row("tensor." .. name, {name}, smooth, function(g)
+    local x <const> = summable(g)
+    if not x then return nil end
+    local d <const>, count <const> = g:draw(#x.shape) + 1, 1 + g:draw(4)
+    local at <const> = drawn_labels(g, count, x.shape[d])
+    local y <const> = g:leaf(dense.with_extent(x.shape, d, count), x.dtype)
+    if not y then return nil end
+    local dtype <const> = dense.computed(x.dtype)
+    return g:emit(("%%1:%s(%s, {%s}, %%2)"):format(name, g:dimension_text(x, d), table.concat(at, ", ")), {x, y}, x.shape, dtype,
+      function(S, a, b)
+      local new <const> = dense.rows(b, {[d] = true})
+      return lines(a, d, x.shape[d], dtype, function(list, i)
+        local parts <const>, out <const> = {}, {}
+        for k, e in ipairs(list) do parts[k] = {e} end
+        for k, p in ipairs(at) do table.insert(parts[p], new[i][k]) end
+        for k, part in ipairs(parts) do out[k] = join(S, x.dtype, part) end
+        return out
+      end)
     end)
   end)
-end)
+end
+
+joined("index_add", true, total)
+joined("index_max", false, extreme(true))
+joined("index_min", false, extreme(false))
 
 -- Moves and masks -------------------------------------------------------------------------------------------------------------
 

@@ -262,7 +262,7 @@ local function along(o)
     if dense.numel(x.shape) == 0 then return nil end
     local more <const> = o.more and o.more(g, x.shape[d]) or {}
     local count <const> = more.count or x.shape[d]
-    local dtype <const>, shape <const> = o.dtype and o.dtype(x) or x.dtype, dense.with_extent(x.shape, d, count)
+    local dtype <const>, shape <const> = o.dtype and o.dtype(x, more) or x.dtype, dense.with_extent(x.shape, d, count)
     return g:emit(o.text(g:dimension_text(x, d), more), {x}, shape, dtype, function(S, a)
       local lists <const> = dense.rows(a, {[d] = true})
       for i, list in ipairs(lists) do lists[i] = o.f(S, list, x.dtype, more) end
@@ -335,30 +335,38 @@ end
 
 local function sort_text(positions)
   return function(d, more)
-    local call <const> = more.k and ("%%1:topk(%d, %s%s)"):format(more.count, d, more.descending and "" or ", {largest = false}")
-      or ("%%1:sort(%s%s)"):format(d, more.descending and ", {descending = true}" or "")
+    local set <const> = {}
+    if more.k and not more.descending then set[1] = "largest = false" end
+    if not more.k and more.descending then set[1] = "descending = true" end
+    if more.positions then set[#set + 1] = ("dtype = %q"):format(more.positions) end
+    local given <const> = #set > 0 and (", {%s}"):format(table.concat(set, ", ")) or ""
+    local call <const> = more.k and ("%%1:topk(%d, %s%s)"):format(more.count, d, given) or ("%%1:sort(%s%s)"):format(d, given)
     return positions and ("select(2, %s)"):format(call) or ("(%s)"):format(call)
   end
 end
 
+--- positions: the type of the positions that are asked for, or false.
+local function drawn_type(g, positions) return positions and g:choose{"i64", "i32"} end
+
 local function sort_options(positions)
-  return function(g) return {descending = g:chance(2), positions = positions} end
+  return function(g) return {descending = g:chance(2), positions = drawn_type(g, positions)} end
 end
 
 local function topk_options(positions)
   return function(g, n)
-    return {k = true, count = g.mode == 0 and g:draw(n + 1) or 1 + g:draw(n), descending = not g:chance(2), positions = positions}
+    return {k = true, count = g.mode == 0 and g:draw(n + 1) or 1 + g:draw(n), descending = not g:chance(2),
+      positions = drawn_type(g, positions)}
   end
 end
 
-local function i64() return "i64" end
+local function of_positions(_, more) return more.positions end
 along{name = "sort", ops = {"sort", "pick"}, public = {"tensor.sort"}, smooth = true, pick = numeric, text = sort_text(false),
   more = sort_options(false), f = ordered}
-along{name = "sort positions", ops = {"sort", "pick"}, pick = numeric, dtype = i64, text = sort_text(true),
+along{name = "sort positions", ops = {"sort", "pick"}, pick = numeric, dtype = of_positions, text = sort_text(true),
   more = sort_options(true), f = ordered}
 along{name = "topk", ops = {"topk", "pick"}, public = {"tensor.topk"}, smooth = true, pick = numeric, text = sort_text(false),
   more = topk_options(false), f = ordered}
-along{name = "topk positions", ops = {"topk", "pick"}, pick = numeric, dtype = i64, text = sort_text(true),
+along{name = "topk positions", ops = {"topk", "pick"}, pick = numeric, dtype = of_positions, text = sort_text(true),
   more = topk_options(true), f = ordered}
 
 return rows

@@ -27,6 +27,13 @@ describe("methods that move elements", function()
   it("pad and unfold", function()
     near({0, 1, 2, 3, 4, 5, 0}, v:pad(1, 1), 0)
     near({{-1, 1, 2, 3, 4}, {-1, 5, 6, 7, 8}, {-1, 9, 10, 11, 12}}, x:pad(2, 1, 0, {value = -1}), 0)
+    for mode, want in pairs{reflect = {3, 2, 1, 2, 3, 4, 5, 4}, replicate = {1, 1, 1, 2, 3, 4, 5, 5},
+      circular = {4, 5, 1, 2, 3, 4, 5, 1}} do
+      near(want, v:pad(1, 2, 1, {mode = mode}), 0)
+      near(want, v:unsqueeze(1):pad(2, 2, 1, {mode = mode})[1], 0)
+      near({1, 2, 3, 4, 5}, v:pad(1, 0, 0, {mode = mode}), 0)
+    end
+    near({1, 1, 1}, gb.tensor{1}:pad(1, 1, {mode = "replicate"}), 0)
     assert.same({false, true, true}, gb.tensor{true}:pad(1, 1, 0):pad(1, 0, 1, {value = true}):totable())
     near({{1, 2, 3}, {3, 4, 5}}, v:unfold(1, 3, 2), 0)
     near({{{1, 5}, {2, 6}, {3, 7}, {4, 8}}, {{5, 9}, {6, 10}, {7, 11}, {8, 12}}}, x:unfold(1, 2), 0)
@@ -85,6 +92,13 @@ describe("methods that move elements", function()
     raises("option", "split: the size must be a whole number, 1 or more, got 0", v.split, v, 0)
     raises("option", "chunk: 1000000 parts, at most 65536 are possible", function() return gb.zeros(1000000):chunk(1000000) end)
     raises("option", "pad: the number in front must be a whole number, 0 or more, got -1", v.pad, v, 1, -1)
+    raises("shape", "pad: mode 'reflect' of a dimension of extent 5 adds at most 4 entries, got 5 and 0",
+      v.pad, v, 1, 5, 0, {mode = "reflect"})
+    raises("shape", "pad: mode 'circular' of a dimension of extent 5 adds at most 5 entries, got 1 and 6",
+      v.pad, v, 1, 1, 6, {mode = "circular"})
+    raises("shape", "pad: mode 'replicate' of a dimension of extent 0 adds at most 0",
+      gb.zeros(0).pad, gb.zeros(0), 1, 1, {mode = "replicate"})
+    raises("option", "pad: mode 'reflect' takes no value", v.pad, v, 1, 1, {mode = "reflect", value = 1})
     raises("option", "pad: unknown option 'with'", v.pad, v, 1, 1, {with = 1})
     raises("shape", "unfold: windows of 6 entries of a dimension of extent 5", v.unfold, v, 1, 6)
     raises("option", "unfold: the step must be a whole number, 1 or more, got 0", v.unfold, v, 1, 2, 0)

@@ -64,6 +64,39 @@ describe("gb.nn.convolve", function()
     near(want, nn.convolve(x, w, {stride = 2, padding = 1, dilation = 2, groups = 2}), 1e-13)
   end)
 
+  it("has a transposed one, its gradient by x", function()
+    for _, case in ipairs{{{2, 3, 7, 6}, {4, 3, 3, 2}, {stride = {2, 1}, padding = {1, 0}}}, {{1, 4, 9}, {6, 2, 3}, {groups = 2,
+      dilation = 2, stride = 3}}, {{1, 2, 5, 5}, {3, 2, 1, 1}, {padding = 1}}} do
+      local x <const>, w <const> = read(gb.randn(case[1], {seed = 1})):requires_grad(), read(gb.randn(case[2], {seed = 2}))
+      local o <const> = case[3]
+      local y <const> = nn.convolve(x, w, o)
+      local bar <const> = read(gb.randn(y.shape, {seed = 3}))
+      local more <const> = {}                                              -- what the stride leaves open
+      for i = 3, x.ndim do
+        local function at(v) if type(v) == "table" then return v[i - 2] else return v end end
+        more[i - 2] = x.shape[i] - ((y.shape[i] - 1) * (at(o.stride) or 1) - 2 * (at(o.padding) or 0)
+          + (o.dilation or 1) * (w.shape[i] - 1) + 1)
+      end
+      local with <const> = {output_padding = more}
+      for key, v in pairs(o) do with[key] = v end
+      near(gb.grad(y, x, {cotangent = bar}), nn.convolve_transposed(bar, w, with), 1e-13)
+    end
+    local net <const> = nn.conv_transpose2d(3, 4, {2, 3}, {stride = 2, output_padding = {1, 0}, seed = 1})
+    assert.matches("conv_transpose2d%(3, 4, 2x3%)", tostring(net))
+    assert.equal("3x4x2x3", tostring(net.weight.shape))
+    assert.equal("5x4x9x9", tostring(net(gb.randn(5, 3, 4, 4)).shape))
+    local p <const> = gb.param(gb.randn(2, 2, 4, {seed = 1}), {name = "x"})
+    local line <const> = nn.conv_transpose1d(2, 4, 3, {stride = 2, padding = 1, groups = 2, seed = 2})
+    support.check_gradients(function() return (line(p.value) ^ 2):sum() end, {p, line.weight, line.bias}, 1e-6)
+    raises("shape", "nothing is left along dimension 3 of input 1x2x1 with padding 2", nn.convolve_transposed, gb.ones(1, 2, 1),
+      gb.ones(2, 2, 3), {padding = 2})
+    raises("shape", "gb.nn.convolve_transposed: 1 groups for input 1x2x4, weight 3x2x3", nn.convolve_transposed, gb.ones(1, 2, 4),
+      gb.ones(3, 2, 3))
+    raises("option", "gb.nn.conv_transpose1d: 2 and 3 channels do not divide into 2 groups", nn.conv_transpose1d, 2, 3, 3,
+      {groups = 2})
+    raises("option", "gb.nn.conv1d: unknown option 'output_padding'", nn.conv1d, 2, 3, 3, {output_padding = 1})
+  end)
+
   it("says what does not fit", function()
     local x <const>, w <const> = gb.ones(1, 2, 4, 4), gb.ones(3, 2, 3, 3)
     raises("shape", "gb.nn.convolve: a window of 7 entries along dimension 3 of input 1x2x4x4 with padding 1", nn.convolve, x, w,

@@ -84,6 +84,16 @@ describe("activations", function()
     near(-0.25, gb.grad(nn.bce_with_logits(zero, gb.tensor(0.75)), zero), 1e-15)
   end)
 
+  it("keep their digits where they are small", function()
+    local z <const> = gb.tensor{-4, -5, -8}:requires_grad()
+    local value <const>, slope <const> = {-7.024594819237269e-5, -2.291796196629506e-7, -3.1077829375011112e-21},
+      {-0.00033512319712267076, -1.5463619875325946e-6, -4.7147845041068416e-20}
+    near({1, 1, 1}, z:gelu{approximate = "tanh"} / gb.tensor(value), 1e-14)
+    near({1, 1, 1}, gb.grad(z:gelu{approximate = "tanh"}:sum(), z) / gb.tensor(slope), 1e-14)
+    local far <const> = gb.tensor({1e4, -1e4}, {dtype = "f32"}):requires_grad()
+    near({1, 1}, gb.grad(far:softsign():sum(), far):to "f64" / 9.998000299960005e-09, 3e-7)
+  end)
+
   it("refuse what is no number", function()
     raises("option", "leaky_relu: the slope must be a finite number, got nan", nn.leaky_relu, gb.ones(2), 0 / 0)
     raises("option", "elu: alpha must be a finite number, got x", nn.elu, gb.ones(2), "x")
@@ -146,6 +156,29 @@ describe("losses", function()
     assert.is_true(gb.grad(nn.bce(q, gb.tensor{0, 1}), q):isfinite():all())
     local none <const> = nn.bce(gb.tensor(1.5), gb.tensor(1)):item()
     assert.is_true(none ~= none)
+  end)
+
+  it("leave out rows of a label to ignore, and smooth labels", function()
+    local z <const>, y <const> = read(gb.randn(4, 3, {seed = 1})), whole{1, -7, 3, 2}
+    local function kept(t) return t:index(1, {1, 3, 4}) end
+    for _, o in ipairs{{}, {reduction = "sum"}} do
+      local with <const> = {reduction = o.reduction, ignore = -7}
+      near(nn.cross_entropy(kept(z), kept(y), o), nn.cross_entropy(z, y, with), 1e-15)
+      near(nn.cross_entropy(kept(z), kept(y), o), nn.nll(z:log_softmax(2), y, with), 1e-15)
+    end
+    near(nn.cross_entropy(kept(z), kept(y), {weights = {1, 3, 4}}), nn.cross_entropy(z, y, {ignore = -7, weights = {1, 2, 3, 4}}),
+      1e-15)
+    local log_p <const> = kept(z):log_softmax(2)
+    local want <const> = -(gb.where(gb.one_hot(kept(y), 3, {dtype = "bool"}), 0.7 + 0.1, 0.1) * log_p):sum(2):mean()
+    near(want, nn.cross_entropy(z, y, {ignore = -7, smoothing = 0.3}), 1e-15)
+    local inputs <const> = gb.param(z, {name = "z"})
+    local both <const> = {ignore = -7, smoothing = 0.3}
+    support.check_gradients(function() return nn.cross_entropy(inputs.value, y, both) end, {inputs}, 1e-7)
+    near({0, 0, 0}, gb.grad(nn.cross_entropy(inputs.value, y, {ignore = -7}), inputs.value)[2], 0)
+    raises("index", "label -7 of row 2 is outside 1 .. 3", nn.cross_entropy, z, y, {ignore = 3})
+    raises("option", "gb.nn.cross_entropy: smoothing must be a number from 0 to 1, got 1.5", nn.cross_entropy, z, y,
+      {smoothing = 1.5})
+    raises("option", "smoothing must be a number from 0 to 1, got nan", nn.cross_entropy, z, y, {smoothing = 0 / 0})
   end)
 
   it("nll and cross_entropy agree, and kl is 0 of the same", function()
@@ -251,6 +284,36 @@ describe("gb.nn.group_norm", function()
     near({{0, 0}}, nn.group_norm(2, 2)(gb.tensor{{3, 4}}), 1e-14)
     raises("option", "gb.nn.group_norm: 4 channels do not divide into 3 groups", nn.group_norm, 3, 4)
     raises("shape", "group_norm(2, 4) expects 4 channels", net, gb.ones(2, 3))
+  end)
+end)
+
+describe("gb.nn.instance_norm and gb.nn.rms_norm", function()
+  it("normalise each channel of a row; the last dimension by its mean square", function()
+    local x <const> = read(gb.randn(2, 4, 3, {seed = 1}))
+    local net <const>, want <const> = nn.instance_norm(4, {eps = 1e-3}), x:totable()
+    for i = 1, 2 do
+      for c = 1, 4 do
+        local row <const> = want[i][c]
+        local mean <const> = (row[1] + row[2] + row[3]) / 3
+        local var <const> = ((row[1] - mean) ^ 2 + (row[2] - mean) ^ 2 + (row[3] - mean) ^ 2) / 3
+        for k = 1, 3 do row[k] = (row[k] - mean) / math.sqrt(var + 1e-3) end
+      end
+    end
+    near(want, net(x), 1e-13)
+    raises("option", "gb.nn.instance_norm: c must be a whole number, 1 or more, got 0", nn.instance_norm, 0)
+    local rms <const> = nn.rms_norm(2, {eps = 0.5})
+    rms.weight.value = {1, -3}
+    near({{3 / math.sqrt(13), -12 / math.sqrt(13)}, {0, 0}}, rms(gb.tensor{{3, 4}, {0, 0}}), 1e-15)
+    local p <const> = gb.param(x:reshape(12, 2), {name = "x"})
+    support.check_gradients(function() return (rms(p.value) ^ 3):sum() end, {p, rms.weight}, 1e-6)
+    raises("shape", "rms_norm(2) expects 2 columns: input 4x3, weight 2", rms, gb.ones(4, 3))
+    local path <const> = support.path ".gb"
+    local y <const> = gb.randn(6, {seed = 3}):eval()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}:warp(rms), noise = 0.1}:condition(p.value:slice(1, 1, 6), y)
+    m:save(path)
+    local at <const> = p.value:slice(1, 7, 12)
+    assert.same(m:predict(at).mean:totable(), gb.load(path):predict(at).mean:totable())
+    support.sweep()
   end)
 end)
 

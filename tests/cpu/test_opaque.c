@@ -182,20 +182,36 @@ static void entries_are_taken_put_and_added_at_positions (void **state) {
   for (int c = 0; c < 3; c++) op_free(&as_i32[c]);
 }
 
-static void index_add_works_in_every_type (void **state) {
-  (void)state;
+/* y joins x at positions 2, 2 and 1. */
+static void joins (gb_op op, const double *x, const double *y, const double *want) {
   const gb_dtype types[] = {GB_F64, GB_F32, GB_F16, GB_BF16, GB_I64};
   const int64_t position[] = {2, 2, 1};
-  const double x[] = {1, 2, 3}, y[] = {10, 20, 5}, want[] = {6, 32, 3};
   for (int t = 0; t < 5; t++) {
+    if (types[t] == GB_I64 && (isnan(x[0]) || isnan(y[0]))) continue;
     void *tx = converted(x, 3, types[t]), *ty = converted(y, 3, types[t]);
-    op_case c = along(GB_OP_INDEX_ADD, 0, types[t], shape1(3), tx);
+    op_case c = along(op, 0, types[t], shape1(3), tx);
     op_in(&c, GB_I64, shape1(3), position), op_in(&c, types[t], shape1(3), ty);
     op_out(&c, 0, types[t], shape1(3));
     assert_int_equal(op_run(&c), GB_OK);
-    for (size_t i = 0; i < 3; i++) assert_true(gb_element_get(c.out[0], i, types[t]) == want[i]);
+    for (size_t i = 0; i < 3; i++) {
+      const double got = gb_element_get(c.out[0], i, types[t]);
+      assert_true(isnan(want[i]) ? isnan(got) : got == want[i]);
+    }
     op_free(&c);
     free(tx), free(ty);
+  }
+}
+
+static void entries_join_in_every_type (void **state) {
+  (void)state;
+  const double x[] = {1, 2, 3}, y[] = {-5, 20, -10};
+  joins(GB_OP_INDEX_ADD, x, y, (double[]){-9, 17, 3});
+  joins(GB_OP_INDEX_MAX, x, y, (double[]){1, 20, 3});
+  joins(GB_OP_INDEX_MIN, x, y, (double[]){-10, -5, 3});
+  const double hole[] = {NAN, 2, 3}, new_hole[] = {NAN, 7, 7};
+  for (gb_op op = GB_OP_INDEX_MAX; op <= GB_OP_INDEX_MIN; op++) {
+    joins(op, hole, y, (double[]){NAN, op == GB_OP_INDEX_MAX ? 20 : -5, 3});
+    joins(op, x, new_hole, (double[]){op == GB_OP_INDEX_MAX ? 7 : 1, NAN, 3});
   }
 }
 
@@ -445,7 +461,7 @@ int main (void) {
       cmocka_unit_test(running_sums_go_either_way),
       cmocka_unit_test(a_long_f32_sum_runs_in_f64),
       cmocka_unit_test(entries_are_taken_put_and_added_at_positions),
-      cmocka_unit_test(index_add_works_in_every_type),
+      cmocka_unit_test(entries_join_in_every_type),
       cmocka_unit_test(positions_outside_the_axis_are_named),
       cmocka_unit_test(tensors_are_joined_along_any_axis),
       cmocka_unit_test(more_than_four_tensors_are_joined_by_their_extents),

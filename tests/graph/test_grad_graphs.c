@@ -104,13 +104,6 @@ static void cotangents_must_fit (void **state) {
   assert_int_equal(gb_grad(map2(GB_OP_LT, x, x), NULL, 1, &x, false, &bar, &fx.err), GB_EDTYPE);
 }
 
-static void ops_without_a_rule_say_so (void **state) {
-  (void)state;
-  gb_node *x = leaf1(4), *bar = NULL, *least = pick_(op_of(GB_OP_KMIN, 1, &x, (gb_attr){.i = {0, 2}}), 0);
-  assert_int_equal(gb_grad(sum_all(least), NULL, 1, &x, false, &bar, &fx.err), GB_EOPTION);
-  assert_non_null(strstr(fx.err.text, "kmin has no gradient"));
-}
-
 /* -- registered ops */
 
 static gb_status double_grad (void *ud, gb_node *y, gb_node *const *out_bar, const bool *need,
@@ -191,7 +184,6 @@ int main (void) {
       FIXTURE_TEST(interior_nodes_can_be_asked_for),
       FIXTURE_TEST(a_result_that_does_not_depend_is_refused_by_name),
       FIXTURE_TEST(cotangents_must_fit),
-      FIXTURE_TEST(ops_without_a_rule_say_so),
       FIXTURE_TEST(registered_ops_bring_their_own_rule),
       FIXTURE_TEST(a_held_value_is_a_leaf_with_a_history),
       FIXTURE_TEST(deep_chains_do_not_recurse),

@@ -136,6 +136,11 @@ static gb_node *f_put (gb_node *const *x) {
   gb_node *y = leaf_of(GB_F64, 0, 2, (size_t[]){4, 2}, (double[]){1, 2, 3, 4, 5, 6, 7, 8}, 0, 0);
   return op_of(GB_OP_INDEX_ADD, 3, (gb_node *[]){x[0], at, y}, (gb_attr){.i = {1}});
 }
+static gb_node *f_index_max (gb_node *const *x) {
+  gb_node *at = leaf_of(GB_I64, 0, 1, (size_t[]){2}, (double[]){3, 3}, 0, 0);
+  gb_node *y = leaf_of(GB_F64, 0, 2, (size_t[]){4, 2}, (double[]){1, -2, -3, 4, 5, 6, -7, 8}, 0, 0);
+  return op_of(GB_OP_INDEX_MAX, 3, (gb_node *[]){x[0], at, y}, (gb_attr){.i = {1}});
+}
 
 static void functions_of_one_slice_map (void **state) {
   (void)state;
@@ -165,6 +170,7 @@ static void functions_of_one_slice_map (void **state) {
             {"cast", f_cast},
             {"unused", f_unused},
             {"index", f_index},
+            {"index_max", f_index_max},
             {"put", f_put}};
   gb_node *front = leaf3(5, 4, 3), *middle = leaf3(4, 5, 3), *back = leaf3(4, 3, 5);
   int wrong = 0;

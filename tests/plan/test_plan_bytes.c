@@ -40,7 +40,7 @@ static bool has_gradient (gb_op op) {
 #include "program/ops.def"
 #undef X
   };
-  return strcmp(rule[op], "none") != 0 && strcmp(rule[op], "missing") != 0;
+  return strcmp(rule[op], "none") != 0;
 }
 
 /* Where the cotangent of input i goes: past the factor, to the matrix, for ops that read one. */

@@ -15,6 +15,8 @@ static const struct {
     [GB_OP_INDEX] = {gb_cpu_index, NULL},
     [GB_OP_PUT] = {gb_cpu_put, NULL},
     [GB_OP_INDEX_ADD] = {gb_cpu_index_add, NULL},
+    [GB_OP_INDEX_MAX] = {gb_cpu_index_max, NULL},
+    [GB_OP_INDEX_MIN] = {gb_cpu_index_min, NULL},
     [GB_OP_SOBOL] = {gb_cpu_sobol, NULL},
     [GB_OP_RANDPERM] = {gb_cpu_randperm, NULL},
     [GB_OP_GEMM] = {gb_cpu_gemm, NULL},

@@ -22,8 +22,8 @@ typedef size_t gb_scratch_fn (const gb_pool *pool, const gb_opaque *o);
 
 gb_opaque_fn gb_cpu_gemm, gb_cpu_cholesky, gb_cpu_chol_inverse, gb_cpu_logdet, gb_cpu_inv_quad,
     gb_cpu_solve_chol, gb_cpu_trisolve, gb_cpu_lu_solve, gb_cpu_lu_logdet, gb_cpu_qr, gb_cpu_eigh, gb_cpu_svd,
-    gb_cpu_sort, gb_cpu_topk, gb_cpu_cumsum, gb_cpu_index, gb_cpu_put, gb_cpu_index_add, gb_cpu_cat,
-    gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
+    gb_cpu_sort, gb_cpu_topk, gb_cpu_cumsum, gb_cpu_index, gb_cpu_put, gb_cpu_index_add, gb_cpu_index_max,
+    gb_cpu_index_min, gb_cpu_cat, gb_cpu_cast, gb_cpu_sobol, gb_cpu_randperm;
 gb_scratch_fn gb_cpu_cholesky_scratch, gb_cpu_chol_inverse_scratch, gb_cpu_inv_quad_scratch,
     gb_cpu_solve_scratch, gb_cpu_lu_solve_scratch, gb_cpu_lu_logdet_scratch, gb_cpu_qr_scratch,
     gb_cpu_eigh_scratch, gb_cpu_svd_scratch, gb_cpu_sort_scratch, gb_cpu_topk_scratch;

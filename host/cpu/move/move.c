@@ -157,6 +157,50 @@ static void add_entries (void *ud, gb_tasks *s, size_t task, int thread) {
   }
 }
 
+/* Of a = to[i] and b = from[i] the larger or the smaller; a of equals, and b where it is a NaN. */
+#define KEEP_BEST(T)                                                                                         \
+  {                                                                                                          \
+    T *const a = (T *)(void *)to;                                                                            \
+    const T *const b = (const T *)(const void *)from;                                                        \
+    if (largest)                                                                                             \
+      for (size_t i = 0; i < n; i++) a[i] = b[i] > a[i] || b[i] != b[i] ? b[i] : a[i];                       \
+    else                                                                                                     \
+      for (size_t i = 0; i < n; i++) a[i] = b[i] < a[i] || b[i] != b[i] ? b[i] : a[i];                       \
+  }                                                                                                          \
+  break
+
+static void join_best (gb_dtype t, char *to, const char *from, size_t bytes, bool largest) {
+  const size_t n = bytes / gb_dtype_size(t);
+  switch (t) {
+    case GB_F64: KEEP_BEST(double);
+    case GB_F32: KEEP_BEST(float);
+    case GB_I64: KEEP_BEST(int64_t);
+    default:
+      for (size_t i = 0, size = gb_dtype_size(t); i < n; i++) {
+        const double a = gb_element_get(to, i, t), b = gb_element_get(from, i, t);
+        if ((largest ? b > a : b < a) || b != b) memcpy(to + i * size, from + i * size, size);
+      }
+  }
+}
+
+static void join_entries (const at_job *q, gb_tasks *s, size_t task, bool largest) {
+  for (size_t i = 0; i < q->count; i++) {
+    if (i % 64 == 0 && !gb_tasks_poll(s)) return;
+    join_best(q->dtype, q->dst + (task * q->x.n + entry_at(q, i)) * q->x.bytes,
+              q->src + (task * q->count + i) * q->x.bytes, q->x.bytes, largest);
+  }
+}
+
+static void keep_largest (void *ud, gb_tasks *s, size_t task, int thread) {
+  (void)thread;
+  join_entries(ud, s, task, true);
+}
+
+static void keep_smallest (void *ud, gb_tasks *s, size_t task, int thread) {
+  (void)thread;
+  join_entries(ud, s, task, false);
+}
+
 /* A copy of x on which 'job' works, one task for each outer index. */
 static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
   const gb_opaque *o = c->o;
@@ -174,6 +218,8 @@ static gb_status change_entries (const gb_opaque_call *c, gb_task *job) {
 
 gb_status gb_cpu_put (const gb_opaque_call *c) { return change_entries(c, put_entries); }
 gb_status gb_cpu_index_add (const gb_opaque_call *c) { return change_entries(c, add_entries); }
+gb_status gb_cpu_index_max (const gb_opaque_call *c) { return change_entries(c, keep_largest); }
+gb_status gb_cpu_index_min (const gb_opaque_call *c) { return change_entries(c, keep_smallest); }
 
 typedef struct cast_job {
   gb_dtype from, to;

@@ -34,7 +34,8 @@ typedef struct sort_job {
   bool descending;
   const char *in;
   char *values;
-  int64_t *positions;
+  gb_dtype position_dtype; /* I64 or I32 */
+  char *positions;
   size_t room;   /* items of a list */
   item *scratch; /* (threads, 2, room) */
 } sort_job;
@@ -141,7 +142,8 @@ static void store_items (gb_tasks *s, const sort_job *q, size_t task, const char
     if (i % POLL == POLL - 1 && !gb_tasks_poll(s)) return;
     const size_t to = (outer * q->k + i) * inner + c;
     memcpy(q->values + to * size, lane + a[i].position * inner * size, size);
-    q->positions[to] = (int64_t)a[i].position + 1;
+    if (q->position_dtype == GB_I32) ((int32_t *)(void *)q->positions)[to] = (int32_t)(a[i].position + 1);
+    else ((int64_t *)(void *)q->positions)[to] = (int64_t)a[i].position + 1;
   }
 }
 
@@ -266,6 +268,7 @@ static gb_status order_lanes (const gb_opaque_call *c, size_t room, bool descend
                 .room = room,
                 .in = c->in[0],
                 .values = c->out[0],
+                .position_dtype = o->out_dtype[1],
                 .positions = c->out[1],
                 .scratch = c->scratch};
   memset(q.scratch, 0,

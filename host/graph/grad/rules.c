@@ -63,13 +63,6 @@ gb_status gb_grad_none (gb_node *y, gb_node *const *out_bar, const bool *need, g
   return GB_OK;
 }
 
-gb_status gb_grad_missing (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
-                           gb_error *err) {
-  (void)out_bar, (void)need, (void)in_bar;
-  char text[GB_NODE_TEXT];
-  return gb_fail(err, GB_EOPTION, "grad: %s has no gradient: %s", gb_ops[y->op].name, gb_node_text(y, text));
-}
-
 /* PICK passes its cotangent to one output of its input; the sweep does that itself. */
 gb_status gb_grad_pick (gb_node *y, gb_node *const *out_bar, const bool *need, gb_node **in_bar,
                         gb_error *err) {

@@ -145,13 +145,29 @@ RULE(index_add) {
   return gb_bar_finish(&e, 3, in_bar);
 }
 
-/* Cotangents of sorted values return to the original positions. The sorted axis is moved last and everything
-** flattened, so that each row's positions become positions in one vector. */
+/* x or y: what attains the result, and has not another's gradient. A NaN equals nothing. */
+RULE(index_best) {
+  BEGIN;
+  gb_node *zero = gb_ex_like(&e, 0, x), *one = gb_ex_like(&e, 1, x);
+  gb_node *is_x = gb_ex_map2(&e, GB_OP_EQ, x, y),
+          *is_y = gb_ex_map2(&e, GB_OP_EQ, y->in[2], gather(&e, y, y));
+  gb_node *in[] = {gb_ex_where(&e, is_x, one, gb_ex_fill(&e, 0, x)), y->in[1],
+                   gb_ex_where(&e, is_y, one, gb_ex_fill(&e, 0, y->in[2]))};
+  gb_node *ties = gb_ex_op(&e, GB_OP_INDEX_ADD, 3, in, &y->attr, NULL, gb_node_dtype(x));
+  gb_node *share = gb_ex_div(&e, g, ties);
+  if (need[0]) gb_bar_put(&e, gb_ex_where(&e, is_x, share, zero), in_bar, 0);
+  if (need[2]) gb_bar_put(&e, gb_ex_where(&e, is_y, gather(&e, y, share), zero), in_bar, 2);
+  return gb_bar_finish(&e, 3, in_bar);
+}
+
+/* Cotangents of sorted values return to the original positions; of KMIN there may be more than values. The sorted axis is
+** moved last and everything flattened, so that each row's positions become positions in one vector. */
 RULE(sort) {
   BEGIN;
   if (!g) return GB_OK;
-  const int axis = (int)y->attr.i[0], r = xs->ndim;
-  const size_t n = xs->dim[axis], k = gb_node_shape(g)->dim[axis], rows = n ? gb_shape_numel(xs) / n : 0;
+  const int r = xs->ndim, axis = y->op == GB_OP_KMIN ? r - 1 : (int)y->attr.i[0];
+  const size_t n = xs->dim[axis], wide = gb_node_shape(g)->dim[axis], k = wide < n ? wide : n,
+               rows = n ? gb_shape_numel(xs) / n : 0;
   int last[GB_MAXDIM], back[GB_MAXDIM];
   for (int i = 0; i < r; i++) last[i] = i < axis ? i : i < r - 1 ? i + 1 : axis;
   for (int i = 0; i < r; i++) back[last[i]] = i;
@@ -159,7 +175,9 @@ RULE(sort) {
   for (int i = 0; i < r; i++) moved.dim[i] = xs->dim[last[i]];
   const gb_shape flat = gb_shape_of(1, (size_t[]){rows * k}), grid = gb_shape_of(2, (size_t[]){rows, k});
   const gb_shape whole = gb_shape_of(1, (size_t[]){rows * n});
-  gb_node *at = gb_ex_reshape(&e, gb_ex_permute(&e, gb_ex_pick(&e, y, 1), last), &grid);
+  gb_node *at = gb_ex_pick(&e, y, 1);
+  if (k < wide) at = gb_ex_slice(&e, at, axis, 0, 1, k), g = gb_ex_slice(&e, g, axis, 0, 1, k);
+  at = gb_ex_reshape(&e, gb_ex_permute(&e, at, last), &grid);
   at = gb_ex_add(&e, at, gb_ex_unsqueeze(&e, gb_ex_range(&e, 0, (int64_t)n, rows, GB_I64), 1));
   gb_node *values = gb_ex_reshape(&e, gb_ex_permute(&e, g, last), &flat);
   gb_node *in[] = {gb_ex_expand(&e, gb_ex_like(&e, 0, g), &whole), gb_ex_reshape(&e, at, &flat), values};

@@ -174,10 +174,10 @@ static bool reads_made (const follow *f, const gb_step *st) {
   return false;
 }
 
-/* A fold, or added entries, of what exists whole to results that lack the axis: windows would spare it nothing, and run
+/* A fold, or joined entries, of what exists whole to results that lack the axis: windows would spare it nothing, and run
 ** before them its results are there for all windows. */
 static bool gains_nothing (const follow *f, const gb_step *st, const gb_cut *c) {
-  if (!st->is_fold) return st->opaque.op == GB_OP_INDEX_ADD && c->reduces && !reads_made(f, st);
+  if (!st->is_fold) return gb_op_joins_entries(st->opaque.op) && c->reduces && !reads_made(f, st);
   for (int i = 0; i < st->fold.nouts && st->is_fold; i++)
     if (!(st->fold.out[i].reduced >> c->axis & 1)) return false;
   return st->is_fold && !reads_made(f, st);

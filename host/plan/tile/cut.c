@@ -283,13 +283,13 @@ static bool cut_cat (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut
   return true;
 }
 
-/* Entries that are added are summed in their order: any window of them continues the sum. Of entries that are put, the last of
+/* Entries that are added, or compared, are taken in their order: any window of them continues. Of entries that are put, the last of
 ** equal positions remains. */
 static bool cut_put (const gb_opaque *o, int slot, int dim, size_t grain, gb_cut *c) {
   const int axis = (int)o->attr.i[0];
   *c = mapped(1);
   if (slot == 1 || dim == axis) {
-    if (o->op != GB_OP_INDEX_ADD || slot == 0) return false;
+    if (!gb_op_joins_entries(o->op) || slot == 0) return false;
     c->unit = grain == 0 ? 1 : grain;
     c->in_dim[1] = 0, c->in_dim[2] = axis, c->reduces = true;
     return true;

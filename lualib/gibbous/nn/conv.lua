@@ -147,17 +147,101 @@ function M.convolve(x, weight, opts)
   return convolved(t, w, o, what)
 end
 
-local function conv_block(c_in, c_out, size, opts, count)
-  local what <const> = ("gb.nn.conv%dd"):format(count)
+-- Transposed convolutions: the gradient of a convolution by its input. The entries of x are spread 'stride' apart, zeros between
+-- them, and convolved with the weight flipped.
+
+local function spread(x, stride)
+  for i, step in ipairs(stride) do
+    local d <const>, n <const> = 2 + i, x.shape[2 + i]
+    if step > 1 and n > 0 then
+      x = x:unsqueeze(d + 1):pad(d + 1, 0, step - 1):reshape(subject.shape_with(x, d, n * step)):slice(d, 1, (n - 1) * step + 1)
+    end
+  end
+  return x
+end
+
+--- 'low' zeros in front of dimension d and 'high' behind it; of a negative number, as many entries fewer.
+local function grown(x, d, low, high)
+  x = x:pad(d, math.max(0, low), math.max(0, high))
+  return x:slice(d, 1 + math.max(0, -low), x.shape[d] - math.max(0, -high))
+end
+
+--- (c, co / g, ...), flipped, as the weight (co, c / g, ...) of the convolution of what was spread.
+local function flipped(weight, g)
+  local c <const>, co <const>, order <const>, split <const> = weight.shape[1], weight.shape[2], {1, 3, 2}, {}
+  split[1], split[2], split[3] = g, c // g, co
+  local shape <const> = {co * g, c // g}
+  for i = 3, weight.ndim do
+    weight = weight:flip(i)
+    split[i + 1], order[i + 1], shape[i] = weight.shape[i], i + 1, weight.shape[i]
+  end
+  return weight:reshape(split):permute(table.unpack(order)):reshape(shape)
+end
+
+local function convolved_transposed(x, weight, o, what)
+  local y = spread(x, o.stride)
+  for i, padding in ipairs(o.padding) do
+    local wide <const>, more <const> = o.dilation[i] * (weight.shape[2 + i] - 1), o.output_padding[i]
+    local places <const> = (x.shape[2 + i] - 1) * o.stride[i] + wide + 1 + more - 2 * padding
+    if x.shape[2 + i] < 1 or places < 1 then
+      core.raise("shape", ("%s: nothing is left along dimension %d of input %s with padding %d"):format(what, 2 + i,
+        tostring(x.shape), padding))
+    end
+    y = grown(y, 2 + i, wide - padding, wide - padding + more)
+  end
+  local one <const>, none <const> = each_dimension(1, nil, 1, #o.stride), each_dimension(0, nil, 0, #o.stride)
+  return convolved(y, flipped(weight, o.groups), {stride = one, padding = none, dilation = o.dilation, groups = o.groups}, what)
+end
+
+local transposed_convolution <const> = {output_padding = "any"}
+for key, rule in pairs(convolution) do transposed_convolution[key] = rule end
+
+local function parsed_transposed(o, count, what)
+  local out <const> = parsed(o, count, what)
+  out.output_padding = each_dimension(o.output_padding, 0, 0, count, "output_padding", what)
+  return out
+end
+
+--- The transposed convolution of x with weight: what the gradient of gb.nn.convolve by its input computes, with its shapes the
+-- other way round; output_padding makes the result larger behind, where a stride leaves its extent open.
+---@param x gibbous.tensor       (n, c, l) or (n, c, h, w)
+---@param weight gibbous.tensor  (c, co / groups, size) or (c, co / groups, height, width)
+---@param opts table?  stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1
+---@return gibbous.tensor        (n, co, ...)
+function M.convolve_transposed(x, weight, opts)
+  local what <const> = "gb.nn.convolve_transposed"
+  local given <const> = options.parse(opts, transposed_convolution, what)
+  local t <const>, w <const> = subject.tensor(x, what), subject.tensor(weight, what)
+  if t.ndim ~= 3 and t.ndim ~= 4 or w.ndim ~= t.ndim then
+    core.raise("shape", ("%s: expected x (n, c, l) or (n, c, h, w) and weights of as many dimensions, got %s and %s"):format(what,
+      tostring(t.shape), tostring(w.shape)))
+  end
+  local o <const> = parsed_transposed(given, t.ndim - 2, what)
+  if t.shape[2] ~= w.shape[1] or w.shape[1] % o.groups ~= 0 then
+    core.raise("shape", ("%s: %d groups for input %s, weight %s"):format(what, o.groups, tostring(t.shape), tostring(w.shape)))
+  end
+  return convolved_transposed(t, w, o, what)
+end
+
+-- Blocks of both kinds: what their options are, the shape of their weights, and how they are applied.
+local kinds <const> = {
+  conv = {spec = convolution, parsed = parsed, apply = convolved, shape = function(c_in, c_out, g) return {c_out, c_in // g} end},
+  conv_transpose = {spec = transposed_convolution, parsed = parsed_transposed, apply = convolved_transposed,
+    shape = function(c_in, c_out, g) return {c_in, c_out // g} end},
+}
+
+local function conv_block(name, c_in, c_out, size, opts, count)
+  local kind <const>, title <const> = kinds[name], ("%s%dd"):format(name, count)
+  local what <const> = "gb.nn." .. title
   local spec <const> = {bias = "boolean", seed = "integer", dtype = block.dtypes}
-  for key, rule in pairs(convolution) do spec[key] = rule end
+  for key, rule in pairs(kind.spec) do spec[key] = rule end
   local given <const> = options.parse(opts, spec, what)
   c_in, c_out = block.checked_count(c_in, "c_in", what), block.checked_count(c_out, "c_out", what)
-  local sizes <const>, o <const> = each_dimension(size, nil, 1, count, "size", what), parsed(given, count, what)
+  local sizes <const>, o <const> = each_dimension(size, nil, 1, count, "size", what), kind.parsed(given, count, what)
   if c_in % o.groups ~= 0 or c_out % o.groups ~= 0 then
     core.raise("option", ("%s: %d and %d channels do not divide into %d groups"):format(what, c_in, c_out, o.groups))
   end
-  local shape <const>, fan = {c_out, c_in // o.groups}, c_in // o.groups
+  local shape <const>, fan = kind.shape(c_in, c_out, o.groups), c_in // o.groups
   for i, n in ipairs(sizes) do
     shape[2 + i] = n
     fan = fan * n
@@ -169,18 +253,19 @@ local function conv_block(c_in, c_out, size, opts, count)
   if given.bias ~= false then
     parts[2] = {"bias", param.new(draws:slice(1, c_out * fan + 1) / math.sqrt(fan), {name = "bias"}, dtype)}
   end
-  local label <const> = ("conv%dd(%d, %d, %s)"):format(count, c_in, c_out, table.concat(sizes, "x"))
+  local label <const> = ("%s(%d, %d, %s)"):format(title, c_in, c_out, table.concat(sizes, "x"))
   return block.new(label, parts, function(self, x, called)
     if x.ndim ~= count + 2 or x.shape[2] ~= c_in then
       core.raise("shape", ("%s expects input (n, %d, %s): got %s"):format(called, c_in, count == 1 and "l" or "h, w",
         tostring(x.shape)))
     end
-    local y <const> = convolved(x, block.at(self.weight, x), o, called)
+    local y <const> = kind.apply(x, block.at(self.weight, x), o, called)
     if given.bias == false then return y end
     local along <const> = {1, c_out, 1, count == 2 and 1 or nil}
     return y + block.at(self.bias, x):reshape(along)
-  end, {made = {kind = what:match "[^.]+$", arguments = {c_in, c_out, sizes, {stride = o.stride, padding = o.padding,
-    dilation = o.dilation, groups = o.groups, bias = given.bias ~= false, dtype = dtype, seed = 0}}}})
+  end, {made = {kind = title, arguments = {c_in, c_out, sizes, {stride = o.stride, padding = o.padding,
+    output_padding = o.output_padding, dilation = o.dilation, groups = o.groups, bias = given.bias ~= false, dtype = dtype,
+    seed = 0}}}})
 end
 
 --- A convolution over x (n, c_in, l); weight (c_out, c_in / groups, size) starts uniform in +-sqrt(6 / fan in), bias (c_out) in
@@ -190,13 +275,23 @@ end
 ---@param size integer
 ---@param opts table?  stride = 1, padding = 0, dilation = 1, groups = 1, bias = true, seed, dtype
 ---@return gibbous.block
-function M.conv1d(c_in, c_out, size, opts) return conv_block(c_in, c_out, size, opts, 1) end
+function M.conv1d(c_in, c_out, size, opts) return conv_block("conv", c_in, c_out, size, opts, 1) end
 
 --- A convolution over x (n, c_in, h, w); weight (c_out, c_in / groups, height, width). Options as for conv1d, each one number or
 -- one for each dimension.
 ---@param size integer|integer[]
 ---@return gibbous.block
-function M.conv2d(c_in, c_out, size, opts) return conv_block(c_in, c_out, size, opts, 2) end
+function M.conv2d(c_in, c_out, size, opts) return conv_block("conv", c_in, c_out, size, opts, 2) end
+
+--- A transposed convolution over x (n, c_in, l); weight (c_in, c_out / groups, size) and bias start as those of conv1d.
+---@param opts table?  stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1, bias = true, seed, dtype
+---@return gibbous.block
+function M.conv_transpose1d(c_in, c_out, size, opts) return conv_block("conv_transpose", c_in, c_out, size, opts, 1) end
+
+--- A transposed convolution over x (n, c_in, h, w). Options as for conv_transpose1d, each one number or one for each dimension.
+---@param size integer|integer[]
+---@return gibbous.block
+function M.conv_transpose2d(c_in, c_out, size, opts) return conv_block("conv_transpose", c_in, c_out, size, opts, 2) end
 
 -- Pooling -----------------------------------------------------------------------------------------------------------------
 

@@ -23,10 +23,15 @@ local function checked_weights(v, losses, what)
   return each:reshape(shape)
 end
 
---- sum w l / sum w for "mean" where the sum of weights runs over the same elements.
-local function reduced(losses, o, what)
+--- sum w l / sum w for "mean" where the sum of weights runs over the same elements. kept: a mask of rows; others count as if they
+-- were not there.
+local function reduced(losses, o, what, kept)
   local reduction <const> = o.reduction or "mean"
-  local w <const> = o.weights and checked_weights(o.weights, losses, what)
+  local w = o.weights and checked_weights(o.weights, losses, what)
+  if kept then
+    losses = core.where(kept, losses, 0)
+    w = core.where(kept, w or core.ones(#kept, {dtype = losses.dtype, device = losses.device}), 0)
+  end
   local each <const> = w and w * losses or losses
   if reduction == "none" then return each end
   if reduction == "sum" then return each:sum() end
@@ -64,6 +69,18 @@ function M.mse(p, t, opts)
   return reduced((a - b) ^ 2, o, what)
 end
 
+--- o.ignore: a label of rows that do not count. The labels with another in its place, and a mask of the rows that count.
+local function without_ignored(y, ignore)
+  if not ignore then return y end
+  local kept <const> = y:ne(ignore)
+  local others <const> = core.where(kept, y, 1)
+  if core.known(y) then others:eval() end                                  -- then they are checked at once
+  return others, kept
+end
+
+local label_spec <const> = {reduction = loss_spec.reduction, weights = "any", ignore = "integer"}
+local entropy_spec <const> = {reduction = loss_spec.reduction, weights = "any", ignore = "integer", smoothing = "number"}
+
 local function checked_labels(scores, labels, what)
   local z <const>, y <const> = pair(scores, labels, what)
   if z.ndim ~= 2 or y.ndim ~= 1 or #z ~= #y then
@@ -82,30 +99,39 @@ end
 --- Negative log-likelihood of class labels, -log softmax(logits)[i, labels[i]], averaged over rows. Lazy; nothing larger than
 -- the logits is stored, and its gradient softmax - [j = label] is one pass over them. A label outside 1 .. k raises: at once
 -- where its value is known, else where the loss is computed.
--- weights (n): "mean" is then sum w l / sum w.
+-- weights (n): "mean" is then sum w l / sum w. Rows whose label is 'ignore', any whole number, do not count. smoothing s, from 0
+-- to 1: the label has probability 1 - s + s / k, every other class s / k.
 ---@param logits gibbous.tensor  (n, k)
 ---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
----@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
+---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[], ignore: integer, smoothing: number}?
 ---@return gibbous.tensor
 function M.cross_entropy(logits, labels, opts)
   local what <const> = "gb.nn.cross_entropy"
-  local o <const> = options.parse(opts, loss_spec, what)
-  local z <const>, y <const> = checked_labels(logits, labels, what)
+  local o <const> = options.parse(opts, entropy_spec, what)
+  local s <const> = o.smoothing or 0
+  if not (s >= 0 and s <= 1) then
+    core.raise("option", ("%s: smoothing must be a number from 0 to 1, got %s"):format(what, tostring(options.plain(s))))
+  end
+  local z <const>, given <const> = checked_labels(logits, labels, what)
+  local y <const>, kept <const> = without_ignored(given, o.ignore)
   local top <const> = z.shape[2] > 0 and z:max(2):detach() or core.zeros(#z, {dtype = z.dtype})
   local x <const> = z - core.where(top:isfinite(), top, 0):unsqueeze(2)      -- log_softmax does the same, in a pass more
-  return reduced(x:logsumexp(2) - chosen(x, y, what), o, what)
+  local score = chosen(x, y, what)
+  if s > 0 then score = score * (1 - s) + x:mean(2) * s end
+  return reduced(x:logsumexp(2) - score, o, what, kept)
 end
 
 --- -log_p[i, labels[i]] of log probabilities, averaged over rows; as cross_entropy.
 ---@param log_p gibbous.tensor  (n, k)
 ---@param labels gibbous.tensor  (n), i64 or i32, positions from 1 to k
----@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[]}?
+---@param opts {reduction: "mean"|"sum"|"none", weights: gibbous.tensor|number[], ignore: integer}?
 ---@return gibbous.tensor
 function M.nll(log_p, labels, opts)
   local what <const> = "gb.nn.nll"
-  local o <const> = options.parse(opts, loss_spec, what)
-  local x <const>, y <const> = checked_labels(log_p, labels, what)
-  return reduced(-chosen(x, y, what), o, what)
+  local o <const> = options.parse(opts, label_spec, what)
+  local x <const>, given <const> = checked_labels(log_p, labels, what)
+  local y <const>, kept <const> = without_ignored(given, o.ignore)
+  return reduced(-chosen(x, y, what), o, what, kept)
 end
 
 --- |p - t|, averaged over all elements. Options as for mse.

@@ -84,6 +84,16 @@ function M.group_norm(groups, c, opts)
   end, {made = {kind = "group_norm", arguments = {groups, c, {eps = eps, dtype = dtype}}}})
 end
 
+--- Instance normalisation: every channel of every row is normalised over the dimensions behind them; group_norm(c, c).
+-- Source: Ulyanov, Vedaldi & Lempitsky (2016), Instance normalization.
+---@param c integer
+---@param opts {eps: number, dtype: "f32"|"f64"}?  eps = 1e-5
+---@return gibbous.block
+function M.instance_norm(c, opts)
+  c = block.checked_count(c, "c", "gb.nn.instance_norm")
+  return M.group_norm(c, c, opts)
+end
+
 --- f(mode) for every block of a network that has one.
 local function each_mode(net, f, what)
   if not block.is(net) then core.raise("option", ("%s takes a block, got %s"):format(what, core.type(net))) end

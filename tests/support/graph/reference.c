@@ -278,7 +278,15 @@ static gb_status eval_cumsum (const site *s) {
   return GB_OK;
 }
 
-/* INDEX, PUT, INDEX_ADD */
+static double joined (gb_op op, double a, double b) {
+  switch (op) {
+    case GB_OP_PUT: return b;
+    case GB_OP_INDEX_ADD: return a + b;
+    default: return isnan(a) || isnan(b) ? NAN : op == GB_OP_INDEX_MAX ? fmax(a, b) : fmin(a, b);
+  }
+}
+
+/* INDEX, PUT, INDEX_ADD, INDEX_MAX, INDEX_MIN */
 static gb_status eval_positions (const site *s) {
   const gb_node *n = s->n;
   const line f = line_of(shape_in(s, 0), n->attr.i[0]), o = line_of(gb_node_shape(n), n->attr.i[0]);
@@ -293,8 +301,7 @@ static gb_status eval_positions (const site *s) {
       for (size_t a = 0; a < f.after; a++) {
         const size_t there = at(&f, b, (size_t)p - 1, a);
         if (n->op == GB_OP_INDEX) s->out[0][at(&o, b, i, a)] = s->in[0][there];
-        else if (n->op == GB_OP_PUT) s->out[0][there] = s->in[2][at(&y, b, i, a)];
-        else s->out[0][there] += s->in[2][at(&y, b, i, a)];
+        else s->out[0][there] = joined(n->op, s->out[0][there], s->in[2][at(&y, b, i, a)]);
       }
   }
   return GB_OK;
@@ -434,7 +441,9 @@ static gb_status eval_opaque (const site *s) {
     case GB_OP_TOPK: return eval_sort(s);
     case GB_OP_INDEX:
     case GB_OP_PUT:
-    case GB_OP_INDEX_ADD: return eval_positions(s);
+    case GB_OP_INDEX_ADD:
+    case GB_OP_INDEX_MAX:
+    case GB_OP_INDEX_MIN: return eval_positions(s);
     case GB_OP_GEMM: return eval_contract(s);
     case GB_OP_SOBOL:
     case GB_OP_RANDPERM:

@@ -287,11 +287,12 @@ static gb_node *b_CUMSUM (int v) {
 }
 static gb_node *b_SORT (int v) {
   gb_node *x = v < 2 ? in2(3, 5, -1, 1) : in2(40, 33, -1, 1);
-  return BUILD(gb_pick, attr_node(GB_OP_SORT, 1, &x, (gb_attr){.i = {v == 1 ? 0 : 1, v == 1}}), v == 3);
+  return BUILD(gb_pick, attr_node(GB_OP_SORT, 1, &x, (gb_attr){.i = {v == 1 ? 0 : 1, v == 1, v == 4}}),
+               v >= 3);
 }
 static gb_node *b_TOPK (int v) {
   gb_node *x = v < 2 ? in2(3, 5, -1, 1) : in2(40, 33, -1, 1);
-  return BUILD(gb_pick, attr_node(GB_OP_TOPK, 1, &x, (gb_attr){.i = {1, 3, v != 1}}), v == 3);
+  return BUILD(gb_pick, attr_node(GB_OP_TOPK, 1, &x, (gb_attr){.i = {1, 3, v != 1, v == 4}}), v >= 3);
 }
 static gb_node *b_INDEX (int v) {
   gb_node *in[2] = {v == 0 ? in2(5, 3, -1, 1) : in2(70, 9, -1, 1), ints(1, (size_t[]){v == 2 ? 0 : 7}, 1, 5)};
@@ -306,6 +307,8 @@ static gb_node *put (gb_op op, int v) {
 }
 static gb_node *b_PUT (int v) { return put(GB_OP_PUT, v == 1 ? 0 : v); }
 static gb_node *b_INDEX_ADD (int v) { return put(GB_OP_INDEX_ADD, v); }
+static gb_node *b_INDEX_MAX (int v) { return put(GB_OP_INDEX_MAX, v); }
+static gb_node *b_INDEX_MIN (int v) { return put(GB_OP_INDEX_MIN, v); }
 
 /* linear algebra; A = B B' + 2 I depends on one input and stays symmetric */
 
@@ -473,16 +476,18 @@ const row rows[] = {
     {"SQDIST", b_SQDIST, 6, GRAD | NANS | CHECKED, 0},
     {"RADIAL", b_RADIAL, 12, GRAD | NANS | CHECKED, 0},
     {"DIFFMV", b_DIFFMV, 2, GRAD | NANS | CHECKED, 0},
-    {"KMIN", b_KMIN, 4, CHECKED, 0},
+    {"KMIN", b_KMIN, 4, GRAD | CHECKED, 0},
     {"CAST", b_CAST, 9, CHECKED | REWRITTEN, 0},
     {"MOVE", b_MOVE, 4, GRAD | CHECKED, 0},
     {"CAT", b_CAT, 2, GRAD | NANS | CHECKED, 0},
     {"CUMSUM", b_CUMSUM, 4, GRAD | NANS | CHECKED, 0},
-    {"SORT", b_SORT, 4, GRAD | CHECKED, 0},
-    {"TOPK", b_TOPK, 4, GRAD | CHECKED, 0},
+    {"SORT", b_SORT, 5, GRAD | CHECKED, 0},
+    {"TOPK", b_TOPK, 5, GRAD | CHECKED, 0},
     {"INDEX", b_INDEX, 3, GRAD | CHECKED, 0},
     {"PUT", b_PUT, 1, GRAD | CHECKED, 0},
     {"INDEX_ADD", b_INDEX_ADD, 2, GRAD | CHECKED, 0},
+    {"INDEX_MAX", b_INDEX_MAX, 2, GRAD | CHECKED, 0},
+    {"INDEX_MIN", b_INDEX_MIN, 2, GRAD | CHECKED, 0},
     {"CHOLESKY", b_CHOLESKY, 10, GRAD | CHECKED, 20},
     {"TRISOLVE", b_TRISOLVE, 16, GRAD | CHECKED, 20},
     {"CHOL_INVERSE", b_CHOL_INVERSE, 9, GRAD | CHECKED, 20},

@@ -176,7 +176,9 @@ void make_opaque (gb_op op) {
     case GB_OP_TOPK: make_order(op); return;
     case GB_OP_INDEX:
     case GB_OP_PUT:
-    case GB_OP_INDEX_ADD: make_place(op); return;
+    case GB_OP_INDEX_ADD:
+    case GB_OP_INDEX_MAX:
+    case GB_OP_INDEX_MIN: make_place(op); return;
     case GB_OP_SOBOL:
     case GB_OP_RANDPERM: make_generator(op); return;
     case GB_OP_GEMM: make_gemm(); return;
