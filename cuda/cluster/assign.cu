@@ -40,6 +40,7 @@ template <class T, int WIDE, int ACROSS> struct shape_of {
 
 /* What a thread fetches of points: one feature of a slab, of each APARTth. Threads go along what lies closer together. */
 struct row_feed {
+  size_t first;        /* point */
   const char *at;      /* in the first slab */
   int64_t apart, slab; /* bytes between points, and between slabs */
   int row, feature, left;
@@ -51,6 +52,7 @@ template <class S, class L> static GB_DEVICE row_feed feed_rows (const gb_cuda_p
   row_feed f;
   f.row = along ? t / SLAB : t % L::APART;
   f.feature = along ? t % SLAB : t / L::APART;
+  f.first = first;
   f.left = p.n - first < L::ROWS ? (int)(p.n - first) : (int)L::ROWS;
   f.at = (const char *)p.at + ((int64_t)(first + (size_t)f.row) * p.row + f.feature * p.column) * size;
   f.apart = L::APART * p.row * size;
@@ -87,7 +89,9 @@ static GB_DEVICE void fetch (const gb_cuda_pass &p, row_feed *r, centre_feed<T> 
   GB_UNROLL
   for (int i = 0; i < L::ROW_LOADS; i++, at += r->apart) {
     to->row[i] = 0;
-    if (r->feature < some && r->row + i * L::APART < r->left) to->row[i] = S::get(at, p.dtype) - shift;
+    const int row = r->row + i * L::APART;
+    if (r->feature < some && row < r->left)
+      to->row[i] = S::take(p, r->first + (size_t)row, S::get(at, p.dtype)) - shift;
   }
   to->centre = {};
   if (c->feature < some && c->pack < c->left) to->centre = *(const typename pack_of<T>::type *)c->at;
@@ -237,7 +241,8 @@ static void start (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
 }
 
 template <class T, class L> static void start_as (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
-  if (gb_is_plain(p)) start<T, gb_plain<T>, L>(p, groups, s);
+  if (p->unit != NULL) start<T, gb_divided<T>, L>(p, groups, s);
+  else if (gb_is_plain(p)) start<T, gb_plain<T>, L>(p, groups, s);
   else start<T, gb_other<T>, L>(p, groups, s);
 }
 

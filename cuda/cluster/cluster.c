@@ -53,7 +53,7 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
   if (x->weight != NULL) memcpy(&heaviest, &t.weight, sizeof heaviest);
   *weight = fmax(*weight, heaviest);
   *bad = (gb_bad_point){SIZE_MAX, 0};
-  if (t.bad != UINT64_MAX) *bad = (gb_bad_point){t.bad / (x->d + 1), t.bad % (x->d + 1)};
+  if (t.bad != UINT64_MAX) *bad = (gb_bad_point){t.bad / (x->d + 2), t.bad % (x->d + 2)};
   return GB_OK;
 }
 
@@ -143,11 +143,12 @@ static gb_status read_point (gb_device *dev, const gb_points *x, const double *s
   gb_cuda_points s;
   GB_TRY(gb_cuda_pass_open(dev, x, 0, NULL, &s, err));
   const gb_cuda_pass point = gb_cuda_pass_part(&s, row, 1);
-  const size_t most = s.gpu->room_bytes / sizeof(double);
+  GB_TRY(gb_cuda_pass_measure(&s, &point, err));
+  const size_t most = s.room_bytes / sizeof(double);
   for (size_t first = 0; first < x->d; first += most) {
     const size_t some = least_of(x->d - first, most);
-    GB_CUDA_TRY(gb_cuda_features(&point, first, some, (double *)(void *)s.gpu->room, s.gpu->stream));
-    GB_TRY(gb_cuda_download(s.gpu, out + first, s.gpu->room, some * sizeof *out, err));
+    GB_CUDA_TRY(gb_cuda_features(&point, first, some, (double *)(void *)s.room, s.gpu->stream));
+    GB_TRY(gb_cuda_download(s.gpu, out + first, s.room, some * sizeof *out, err));
   }
   for (size_t t = 0; t < x->d; t++) {
     if (s.p.f64) out[t] -= shift[t];
@@ -175,12 +176,12 @@ static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres 
   far_list l = {first, most, have, far};
   GB_TRY(open_compared(dev, x, c, scratch, &s, err));
   s.p.label = (int32_t *)label; /* which is only read */
-  const size_t some = least_of(gb_cuda_pass_some(&s, 1), s.gpu->room_bytes / sizeof *s.p.apart);
+  const size_t some = least_of(gb_cuda_pass_some(&s, 1), s.room_bytes / sizeof *s.p.apart);
   for (size_t i = 0; i < x->n; i += some) {
     const size_t n = least_of(x->n - i, some);
     gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
-    part.apart = (double *)(void *)s.gpu->room;
-    GB_TRY(gb_cuda_pass_turn(&s, n, 1, err));
+    part.apart = (double *)(void *)s.room;
+    GB_TRY(gb_cuda_pass_turn(&s, &part, 1, err));
     GB_CUDA_TRY(gb_cuda_find_apart(&part, gb_cuda_pass_groups(&s), s.gpu->stream));
     GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_look(s.gpu, part.apart, n * sizeof *part.apart, keep_farthest, &l, err));
@@ -195,6 +196,7 @@ static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *
   set_quanta(&s, q, label, sums);
   GB_TRY(gb_cuda_pass_send_shift(&s, c->shift, err));
   const gb_cuda_pass point = gb_cuda_pass_part(&s, row, 1);
+  GB_TRY(gb_cuda_pass_measure(&s, &point, err));
   GB_CUDA_TRY(gb_cuda_relabel(&point, to, s.gpu->stream));
   return GB_OK;
 }
@@ -207,13 +209,13 @@ static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
   if (c->k > 0) GB_TRY(open_compared(dev, x, c, scratch, &s, err));
   s.p.scale = scale, s.p.fresh = first, s.p.near = near;
-  s.p.block = (int64_t *)(void *)s.gpu->room;
-  const size_t room = s.gpu->room_bytes / sizeof *block * GB_CLUSTER_BLOCK;
+  s.p.block = (int64_t *)(void *)s.room;
+  const size_t room = s.room_bytes / sizeof *block * GB_CLUSTER_BLOCK;
   const size_t some = least_of(gb_cuda_pass_some(&s, c->k), room);
   for (size_t i = 0; i < x->n; i += some) {
     const size_t n = least_of(x->n - i, some);
     const gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
-    GB_TRY(gb_cuda_pass_turn(&s, n, c->k, err));
+    GB_TRY(gb_cuda_pass_turn(&s, &part, c->k, err));
     GB_CUDA_TRY(gb_cuda_come_closer(&part, s.gpu->stream));
     GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_download(s.gpu, block + i / GB_CLUSTER_BLOCK, part.block,
@@ -244,7 +246,7 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   s.p.scale = scale;
   s.p.near = (void *)near; /* which is only read */
   gb_cuda_pass part = gb_cuda_pass_part(&s, first, n);
-  part.block = (int64_t *)(void *)s.gpu->room;
+  part.block = (int64_t *)(void *)s.room;
   GB_CUDA_TRY(gb_cuda_list_potentials(&part, s.gpu->stream));
   GB_TRY(gb_cuda_download(s.gpu, q, part.block, n * sizeof *q, err));
   for (size_t i = 0; i < n; i++) {
@@ -254,7 +256,8 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cuda_cluster_ops = {.feed = gb_cuda_feed,
+const gb_cluster_ops gb_cuda_cluster_ops = {.unit_rows = true,
+                                            .feed = gb_cuda_feed,
                                             .fed = gb_cuda_fed,
                                             .workers = workers,
                                             .scratch = scratch_bytes,

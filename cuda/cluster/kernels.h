@@ -19,10 +19,15 @@ enum {
 /* What a pass counts, in its scratch. Bits of weights, not negative, have the order of the weights. */
 typedef struct gb_cuda_tally {
   unsigned long long moved, weight;
-  unsigned long long bad; /* row (d + 1) + column of the first bad point; all bits 1: every one is good */
+  unsigned long long bad; /* row (d + 2) + column of the first bad point; all bits 1: every one is good */
   long long high, low;
   long long total[GB_CUDA_SEEDS];
 } gb_cuda_tally;
+
+/* A row that is taken divided by its length: its elements times 'scale', a power of two, times 'by'. */
+typedef struct gb_cuda_unit {
+  double scale, by;
+} gb_cuda_unit;
 
 typedef struct gb_cuda_pass {
   const void *at;      /* element (i, t) is number i * row + t * column from here */
@@ -31,6 +36,7 @@ typedef struct gb_cuda_pass {
   int dtype;
   bool f64;           /* T is double */
   size_t first, n, d; /* first: number of the launch's first point in the pass */
+  gb_cuda_unit *unit; /* (n); NULL: rows are taken as they are */
   size_t k;
   const void *shift;   /* (d) of T */
   const void *centres; /* of T: (k, d), or as gb_cuda_assign reads them */
@@ -64,8 +70,10 @@ cudaError_t gb_cuda_assign_many (const gb_cuda_pass *p, unsigned groups,
 cudaError_t gb_cuda_assign_little (const gb_cuda_pass *p, unsigned groups, cudaStream_t s); /* little.cu */
 cudaError_t gb_cuda_relabel (const gb_cuda_pass *p, int32_t to,
                              cudaStream_t s); /* the launch's point; point.cu */
-/* point.cu: features first .. first + count - 1 of the launch's point, as they are. */
+/* point.cu: features first .. first + count - 1 of the launch's point, numbers of T. */
 cudaError_t gb_cuda_features (const gb_cuda_pass *p, size_t first, size_t count, double *out, cudaStream_t s);
+cudaError_t gb_cuda_find_lengths (const gb_cuda_pass *p, unsigned groups,
+                                  cudaStream_t s);                      /* unit.cu: to 'unit' */
 cudaError_t gb_cuda_clear_ends (const gb_cuda_pass *p, cudaStream_t s); /* range.cu */
 cudaError_t gb_cuda_find_ends (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
 double gb_cuda_end_of (unsigned long long key);

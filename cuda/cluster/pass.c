@@ -22,6 +22,11 @@ size_t gb_cuda_pass_bytes (gb_dtype compute, size_t k, size_t d) {
 
 static size_t size_of (const gb_cuda_points *s) { return s->p.f64 ? sizeof(double) : sizeof(float); }
 
+/* Points of a launch whose lengths take half of the room. */
+static size_t units_of (const gb_cuda *gpu) {
+  return gpu->room_bytes / (2 * sizeof(gb_cuda_unit)) / GB_CLUSTER_BLOCK * GB_CLUSTER_BLOCK;
+}
+
 gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void *scratch, gb_cuda_points *out,
                              gb_error *err) {
   char *at = scratch;
@@ -35,6 +40,10 @@ gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void 
                                 .n = x->n,
                                 .d = x->d,
                                 .k = k}};
+  const size_t units = x->unit ? rounded(units_of(out->gpu) * sizeof(gb_cuda_unit)) : 0;
+  if (x->unit) out->p.unit = (gb_cuda_unit *)(void *)out->gpu->room;
+  out->room = out->gpu->room + units;
+  out->room_bytes = out->gpu->room_bytes - units;
   if (at != NULL) {
     out->p.tally = (gb_cuda_tally *)(void *)at;
     out->p.shift = at += rounded(sizeof(gb_cuda_tally));
@@ -144,7 +153,8 @@ size_t gb_cuda_pass_some (const gb_cuda_points *s, size_t others) {
   const double most = 0.01 / seconds_of(s, GB_CLUSTER_BLOCK, others);
   size_t blocks = most < 1 ? 1 : most < 0x1p20 ? (size_t)most : (size_t)1 << 20;
   if (s->gpu->panel != 0) blocks = s->gpu->panel / (GB_CLUSTER_BLOCK * sizeof(int32_t)) + 1;
-  return blocks * GB_CLUSTER_BLOCK;
+  const size_t some = blocks * GB_CLUSTER_BLOCK;
+  return s->p.unit == NULL || some < units_of(s->gpu) ? some : units_of(s->gpu);
 }
 
 gb_cuda_pass gb_cuda_pass_part (const gb_cuda_points *s, size_t first, size_t n) {
@@ -158,18 +168,25 @@ gb_cuda_pass gb_cuda_pass_part (const gb_cuda_points *s, size_t first, size_t n)
   return p;
 }
 
-gb_status gb_cuda_pass_turn (gb_cuda_points *s, size_t n, size_t others, gb_error *err) {
-  return gb_cuda_pace(s->gpu, seconds_of(s, (double)n, others), err);
+unsigned gb_cuda_pass_groups (const gb_cuda_points *s) { return 4 * (unsigned)s->gpu->multiprocessors; }
+
+gb_status gb_cuda_pass_measure (gb_cuda_points *s, const gb_cuda_pass *part, gb_error *err) {
+  if (part->unit == NULL) return GB_OK;
+  GB_CUDA_TRY(gb_cuda_find_lengths(part, gb_cuda_pass_groups(s), s->gpu->stream));
+  return GB_OK;
 }
 
-unsigned gb_cuda_pass_groups (const gb_cuda_points *s) { return 4 * (unsigned)s->gpu->multiprocessors; }
+gb_status gb_cuda_pass_turn (gb_cuda_points *s, const gb_cuda_pass *part, size_t others, gb_error *err) {
+  GB_TRY(gb_cuda_pace(s->gpu, seconds_of(s, (double)part->n, others), err));
+  return gb_cuda_pass_measure(s, part, err);
+}
 
 gb_status gb_cuda_pass_run (gb_cuda_points *s, size_t others, gb_cuda_pass_launch *launch, gb_error *err) {
   const size_t some = gb_cuda_pass_some(s, others);
   for (size_t first = 0; first < s->p.n; first += some) {
     const size_t n = s->p.n - first < some ? s->p.n - first : some;
     const gb_cuda_pass part = gb_cuda_pass_part(s, first, n);
-    GB_TRY(gb_cuda_pass_turn(s, n, others, err));
+    GB_TRY(gb_cuda_pass_turn(s, &part, others, err));
     GB_CUDA_TRY(launch(&part, gb_cuda_pass_groups(s), s->gpu->stream));
   }
   return gb_cuda_feed_on(s->gpu, err);

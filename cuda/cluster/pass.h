@@ -8,6 +8,8 @@
 
 typedef struct gb_cuda_points {
   gb_cuda *gpu;
+  char *room; /* of the GPU's, what the lengths of a launch's points leave */
+  size_t room_bytes;
   gb_cuda_pass p; /* of all points */
 } gb_cuda_points;
 
@@ -26,9 +28,10 @@ gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre,
 
 /* Points of one launch, whole blocks of them: as many as take some milliseconds, each compared with so many others. */
 size_t gb_cuda_pass_some (const gb_cuda_points *s, size_t others);
-/* 'n' points from 'first' on, and the turn of a launch that has them. */
+/* 'n' points from 'first' on; their lengths, where these are needed; the turn of a launch that has them, with their lengths. */
 gb_cuda_pass gb_cuda_pass_part (const gb_cuda_points *s, size_t first, size_t n);
-gb_status gb_cuda_pass_turn (gb_cuda_points *s, size_t n, size_t others, gb_error *err);
+gb_status gb_cuda_pass_measure (gb_cuda_points *s, const gb_cuda_pass *part, gb_error *err);
+gb_status gb_cuda_pass_turn (gb_cuda_points *s, const gb_cuda_pass *part, size_t others, gb_error *err);
 
 typedef cudaError_t gb_cuda_pass_launch (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
 /* All points, launch by launch. */

@@ -107,6 +107,52 @@ print(count)]]
     end)
   end
 
+  it("take rows divided by their lengths, wherever they lie, and name those that have none", function()
+    assert.same({"ok"}, run([[
+local function at(i) return gb.tensor({i}, {dtype = "i64"}) end
+for _, dtype in ipairs{"f64", "f32", "bf16", "i32"} do
+  local x <const>, weights <const> = blobs(5000, 6, dtype), (gb.range(1, 5000) % 7):eval()
+  local o <const>, more <const> = {k = 7, spherical = true, max_iter = 6}, {weights = weights}
+  local want <const> = gb.kmeans(o):fit(x, more)
+  for i, list in ipairs(lists) do
+    local there <const> = with(o, {device = list})
+    local budget <const> = smallest(gb.kmeans(there):plan(x, more), i % 2 == 0 and 0 or 1 << 20)
+    local what <const> = ("%s on %s"):format(dtype, name(list))
+    local km <const> = fit(with(there, {budget = budget}), x, more, what)
+    same(want, km, what)
+    assert(want:predict(x):equal(km:predict(x)) and want:score(x, more) == km:score(x, more), what)
+    same(want, (fit(there, {x:slice(1, 1, 700):to "cuda:1":eval(), x:slice(1, 701, 5000)}, more, what)), what)
+  end
+  local there <const> = x:t():eval():to "cuda:0":eval():t()
+  same(want, (fit(o, there, more, dtype .. " there")), dtype .. " there")
+end
+local x <const> = blobs(5000, 6, "f32")
+local start <const> = {k = 3, spherical = true, init = gb.tensor{{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 1}}}
+local a <const>, b <const> = gb.kmeans(start), gb.kmeans(with(start, {device = {"cuda:1", "cpu"}}))
+for i = 1, 3 do
+  a:partial_fit(x:slice(1, 1000 * i, 1000 * i + 1500))
+  b:partial_fit(x:slice(1, 1000 * i, 1000 * i + 1500))
+end
+assert(a.centroids:equal(b.centroids) and a.inertia == b.inertia, "partial_fit")
+local zero <const>, odd <const> = gb.zeros(1, 6):to "f32", x:slice(1, 1, 1):put(2, at(4), 0 / 0)
+for _, rows in ipairs{{1, 2}, {961, 960}, {2881, 2880}, {5000, 4999}} do
+  local y <const> = x:put(1, at(rows[1]), zero):eval()
+  for _, bad in ipairs{y, y:put(1, at(rows[2]), odd):eval()} do
+    local home <const> = gb.kmeans{k = 3, spherical = true}
+    local _, want <const> = pcall(home.fit, home, bad)
+    assert(want.code == "nan" and (want.message:find "has length 0, and no direction" or want.message:find "not finite in column 4"))
+    for _, list in ipairs(lists) do
+      local there <const> = {k = 3, spherical = true, device = list}
+      local km <const> = gb.kmeans(with(there, {budget = smallest(gb.kmeans(there):plan(x), 0)}))
+      local ok <const>, err <const> = pcall(km.fit, km, bad)
+      assert(not ok and err.code == "nan" and err.message == want.message, tostring(err))
+      same(gb.kmeans{k = 3, spherical = true}:fit(x), km:fit(x), "without it")
+    end
+  end
+end
+print "ok"]]))
+  end)
+
   it("read rows where they lie, and any strides, lists and weights", function()
     assert.same({"ok"}, run([[
 local x <const> = blobs(4000, 6, "f32")

@@ -1,5 +1,5 @@
 /* Passes over points on a GPU against the CPU's, bit for bit: shapes around the edges of tiles and blocks, types, strides, weights,
-** ties, points that are not finite; whole fits on any devices; memory, interrupts. */
+** rows as they are and divided by their lengths, ties, points that are not finite; whole fits on any devices; memory, interrupts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,11 @@ static uint64_t draws;
 
 static double uniform (void) { return gb_rand_uniform(11, 9, draws++); }
 static size_t draw (size_t below) { return (size_t)(uniform() * (double)below) % below; }
+
+static gb_error error;
+static void good (gb_status st) {
+  if (st != GB_OK) fail_msg("%s", error.text);
+}
 
 /* -- the same bytes on both sides */
 
@@ -66,6 +71,7 @@ enum { TYPES = sizeof types / sizeof *types };
 typedef struct scene {
   size_t n, d, k;
   gb_dtype dtype;
+  bool unit;
   twin points, weight, label, sums, near, scratch;
   gb_points x[2]; /* of the CPU, of the GPU */
   double *shift, *centre;
@@ -80,8 +86,10 @@ static double round_to (gb_dtype compute, double v) { return compute == GB_F64 ?
 /* Of few values, so that some are equal; the one half of the points are copies of others. */
 static void fill_points (scene *s, size_t elements) {
   for (size_t i = 0; i < elements; i++) {
-    const double v = draw(3) == 0 ? (double)draw(5) - 2 : 8 * uniform() - 3;
-    gb_element_set(s->points.near, i, s->dtype, gb_dtype_is_whole(s->dtype) ? rint(1000 * v) : v);
+    const double u = draw(3) == 0 ? (double)draw(5) - 2 : 8 * uniform() - 3,
+                 v = gb_dtype_is_whole(s->dtype) ? rint(1000 * u) : u;
+    gb_element_set(s->points.near, i, s->dtype,
+                   s->unit && v == 0 ? 1 : v); /* a row of zeros has no direction */
   }
 }
 
@@ -99,12 +107,6 @@ static void copy_some (scene *s) {
   }
 }
 
-static double coordinate (const scene *s, size_t i, size_t t) {
-  const gb_points *x = &s->x[0];
-  const ptrdiff_t e = (ptrdiff_t)i * x->row + (ptrdiff_t)t * x->column;
-  return gb_element_get((const char *)x->at + e * (ptrdiff_t)gb_dtype_size(x->dtype), 0, x->dtype);
-}
-
 static void set_coordinate (const scene *s, size_t i, size_t t, double v) {
   const gb_points *x = &s->x[0];
   const ptrdiff_t e = (ptrdiff_t)i * x->row + (ptrdiff_t)t * x->column;
@@ -115,9 +117,9 @@ static void set_coordinate (const scene *s, size_t i, size_t t, double v) {
 static void choose_centres (scene *s) {
   const gb_dtype compute = gb_points_compute(s->dtype);
   for (size_t j = 0; j < s->k; j++) {
-    const size_t i = draw(s->n);
+    good(ops(0)->read(device(0), &s->x[0], s->shift, draw(s->n), s->centre + j * s->d, &error));
     for (size_t t = 0; t < s->d; t++) {
-      double c = round_to(compute, coordinate(s, i, t)) - s->shift[t];
+      double c = s->centre[j * s->d + t];
       if (j % 3 == 1) c += uniform() - 0.5;
       if (j % 5 == 4) c = s->centre[(j - 1) * s->d + t];
       s->centre[j * s->d + t] = round_to(compute, c);
@@ -125,8 +127,9 @@ static void choose_centres (scene *s) {
   }
 }
 
-static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted) {
-  scene s = {.n = n, .d = d, .k = k, .dtype = dtype};
+static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
+                   bool unit) {
+  scene s = {.n = n, .d = d, .k = k, .dtype = dtype, .unit = unit};
   const gb_dtype compute = gb_points_compute(dtype);
   const size_t apart = layout == APART ? 3 : 0, size = gb_dtype_size(dtype),
                elements = (n + 1) * (d + apart) * 2;
@@ -145,7 +148,8 @@ static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout lay
                      .row = (ptrdiff_t)(d + apart),
                      .column = 1,
                      .n = n,
-                     .d = d};
+                     .d = d,
+                     .unit = unit};
     if (layout == COLUMNS) x->row = 1, x->column = (ptrdiff_t)n;
     if (layout == BACKWARDS) {
       x->row = -2 * (ptrdiff_t)d, x->column = 2;
@@ -169,11 +173,6 @@ static void unmake (scene *s) {
   for (int i = 0; i < 6; i++) twin_free(all[i]);
   free(s->shift);
   free(s->centre);
-}
-
-static gb_error error;
-static void good (gb_status st) {
-  if (st != GB_OK) fail_msg("%s", error.text);
 }
 
 static gb_centres centres (const scene *s, size_t first, size_t k) {
@@ -309,8 +308,9 @@ static void check_seeds (const scene *s) {
     }
 }
 
-static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted) {
-  scene s = make(n, d, k, dtype, layout, weighted);
+static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
+                         bool unit) {
+  scene s = make(n, d, k, dtype, layout, weighted, unit);
   check_range(&s);
   check_assign(&s);
   choose_centres(&s);
@@ -331,7 +331,8 @@ static void run_grid (const char *order, size_t turn, size_t every) {
     for (size_t b = 0; b < sizeof ds / sizeof *ds; b++)
       for (size_t c = 0; c < sizeof ks / sizeof *ks; c++, turn++)
         if (turn % every == 0)
-          check_scene(ns[a], ds[b], ks[c], types[draw(TYPES)], (enum layout)draw(LAYOUTS), draw(3) != 0);
+          check_scene(ns[a], ds[b], ks[c], types[draw(TYPES)], (enum layout)draw(LAYOUTS), draw(3) != 0,
+                      draw(3) == 0);
   emu_set("ORDER", NULL);
 }
 
@@ -354,7 +355,8 @@ static void test_types (void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
       for (int t = 0; t < TYPES; t++)
         for (int l = 0; l < LAYOUTS; l++)
-          check_scene(shape[i][0], shape[i][1], shape[i][2], types[t], (enum layout)l, l % 2);
+          check_scene(shape[i][0], shape[i][1], shape[i][2], types[t], (enum layout)l, l % 2,
+                      (t + l + (int)i) % 2);
   }
   emu_set("ORDER", NULL);
   gb_cuda_of(gpu)->panel = 0;
@@ -365,7 +367,7 @@ static void test_ties (void **state) {
   (void)state;
   for (size_t d = 2; d <= 18; d += 16)
     for (size_t k = 1; k <= 300; k += 23) {
-      scene s = make(300, d, k, d == 2 ? GB_F32 : GB_F64, ROWS, false);
+      scene s = make(300, d, k, d == 2 ? GB_F32 : GB_F64, ROWS, false, false);
       for (size_t j = 0; j < k; j++)
         for (size_t t = 0; t < d; t++) s.centre[j * d + t] = j >= k / 2 ? 0.5 : 1e6 + (double)j;
       check_assign(&s);
@@ -382,14 +384,18 @@ static void test_bad (void **state) {
   static const double odd[] = {NAN, INFINITY, -INFINITY};
   (void)state;
   for (int t = 0; t < 4; t++)
-    for (int turn = 0; turn < 24; turn++) {
+    for (int turn = 0; turn < 40; turn++) {
       const size_t n = turn % 2 ? 2500 : 70, d = 1 + draw(40);
-      scene s = make(n, d, 2, types[t], (enum layout)(turn % LAYOUTS), turn % 3 != 0);
+      const bool unit = turn % 5 > 2;
+      scene s = make(n, d, 2, types[t], (enum layout)(turn % LAYOUTS), turn % 3 != 0, unit);
       for (int i = 0; i < 1 + turn % 3; i++)
-        if (draw(4) == 0) ((double *)s.weight.near)[draw(n)] = draw(2) ? -1 : odd[draw(3)];
+        if (unit && draw(3) == 0) {
+          const size_t row = draw(n);
+          for (size_t c = 0; c < d; c++) set_coordinate(&s, row, c, 0);
+        } else if (draw(4) == 0) ((double *)s.weight.near)[draw(n)] = draw(2) ? -1 : odd[draw(3)];
         else set_coordinate(&s, draw(n), draw(d), odd[draw(3)]);
       send(&s.points), send(&s.weight);
-      gb_cuda_of(gpu)->panel = turn % 5 == 0 ? 16 : 0;
+      gb_cuda_of(gpu)->panel = turn % 7 == 0 ? 16 : 0;
       check_range(&s);
       unmake(&s);
     }
@@ -410,6 +416,7 @@ typedef struct problem {
   size_t n, d;
   gb_dtype dtype;
   const double *x, *weight;
+  bool unit;
   gb_kmeans_options o;
 } problem;
 
@@ -436,9 +443,14 @@ static void solve (const problem *q, size_t npieces, gb_device *const *device_of
     put_on(dev, all + first[i] * q->d * size, n * q->d * size, &x[i]);
     if (q->weight != NULL) put_on(dev, q->weight + first[i], n * sizeof(double), &w[i]);
     put_on(dev, out->label, n * sizeof(int32_t), &l[i]); /* whatever */
-    piece[i] = (gb_kmeans_piece){
-        .device = dev,
-        .x = {.at = x[i].data, .dtype = q->dtype, .row = (ptrdiff_t)q->d, .column = 1, .n = n, .d = q->d}};
+    piece[i] = (gb_kmeans_piece){.device = dev,
+                                 .x = {.at = x[i].data,
+                                       .dtype = q->dtype,
+                                       .row = (ptrdiff_t)q->d,
+                                       .column = 1,
+                                       .n = n,
+                                       .d = q->d,
+                                       .unit = q->unit}};
     if (q->weight != NULL) piece[i].x.weight = w[i].data, piece[i].weight = q->weight + first[i];
     label[i] = l[i].data;
   }
@@ -505,12 +517,14 @@ static void test_fits (void **state) {
           weight[i] = i % 5 == 0 ? 0 : uniform();
           for (size_t c = 0; c < d; c++)
             x[i * d + c] = rint(40 * gb_rand_normal(5, 1, (i % 9) * d + c) + 30 * uniform());
+          if (x[i * d] == 0) x[i * d] = 1; /* every row has a direction */
         }
         problem q = {n,
                      d,
                      types[t],
                      x,
                      (start + t) % 2 ? weight : NULL,
+                     (dim + start + t / 2) % 2,
                      {.k = k, .max_iter = MOST, .tol = 1e-4, .seed = 3}};
         q.o.start = (gb_kmeans_start)start, q.o.given = x;
         compare_fits(&q), fitted++;
@@ -519,8 +533,13 @@ static void test_fits (void **state) {
   for (size_t i = 0; i < 60; i++) x[i] = i < 30 ? (double)i : x[i - 30];
   double far[20];
   for (int i = 0; i < 20; i++) far[i] = i < 4 ? i : 1000 + 50 * i;
-  problem q = {60, 1,    GB_F32,
-               x,  NULL, {.k = 20, .start = GB_KMEANS_GIVEN, .given = far, .max_iter = MOST, .tol = 0}};
+  problem q = {60,
+               1,
+               GB_F32,
+               x,
+               NULL,
+               false,
+               {.k = 20, .start = GB_KMEANS_GIVEN, .given = far, .max_iter = MOST, .tol = 0}};
   compare_fits(&q), fitted++;
   q.n = 30, q.d = 2, q.o.k = 20, q.o.start = GB_KMEANS_PLUS_PLUS;
   for (size_t i = 0; i < 60; i++) x[i] = (double)(i / 2 % 15);
@@ -538,7 +557,7 @@ static void test_interrupts (void **state) {
   (void)state;
   gb_cuda_of(gpu)->panel = 16;
   gpu_home()->interrupted = at_third;
-  scene s = make(5000, 3, 2, GB_F32, ROWS, false);
+  scene s = make(5000, 3, 2, GB_F32, ROWS, false, false);
   const gb_centres c = centres(&s, 0, 2);
   size_t moved = 0;
   int64_t total[GB_CLUSTER_SEEDS], block[8];
