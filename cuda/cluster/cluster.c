@@ -64,17 +64,11 @@ static void set_quanta (gb_cuda_points *s, gb_quanta q, int32_t *label, int64_t 
   s->p.label = label, s->p.sums = sums;
 }
 
-static gb_status bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
-  GB_TRY(gb_cuda_pass_clear(s, err));
-  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
-  return gb_cuda_pass_send_ranks(s, c->centre, err);
-}
-
 static gb_status begin (gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch,
                         gb_error *err) {
   gb_cuda_points s;
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
-  return bring_ranks(&s, c, err);
+  return gb_cuda_pass_bring_ranks(&s, c, err);
 }
 
 static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
@@ -83,9 +77,8 @@ static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c
   gb_cuda_tally t;
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
   set_quanta(&s, q, label, sums);
-  if (moved != NULL) GB_TRY(bring_ranks(&s, c, err));
-  GB_TRY(
-      gb_cuda_pass_run(&s, c->k, x->d <= GB_CUDA_LITTLE ? gb_cuda_assign_little : gb_cuda_assign_many, err));
+  if (moved != NULL) GB_TRY(gb_cuda_pass_bring_ranks(&s, c, err));
+  GB_TRY(gb_cuda_pass_run(&s, c->k, gb_cuda_assign, err));
   if (moved == NULL) return GB_OK;
   GB_TRY(gb_cuda_pass_tally(&s, &t, err));
   *moved += t.moved;
@@ -100,15 +93,10 @@ static gb_status end (gb_device *dev, void *scratch, size_t *moved, gb_error *er
   return GB_OK;
 }
 
-static void add_whole (void *ud, const void *piece, size_t bytes) {
-  int64_t **out = ud;
-  const int64_t *v = piece;
-  for (size_t i = 0; i < bytes / sizeof *v; i++) *(*out)++ += v[i];
-}
-
 static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
                          gb_error *err) {
-  return gb_cuda_look(gb_cuda_of(dev), sums, k * (d + 1) * sizeof *sums, add_whole, &out, err);
+  const gb_cuda_points s = {.gpu = gb_cuda_of(dev)};
+  return gb_cuda_pass_add(&s, sums, k * (d + 1), out, err);
 }
 
 /* -- spread */
@@ -117,9 +105,7 @@ static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums
 static gb_status open_compared (gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch,
                                 gb_cuda_points *s, gb_error *err) {
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, s, err));
-  GB_TRY(gb_cuda_pass_clear(s, err));
-  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
-  return gb_cuda_pass_send_centres(s, c->centre, err);
+  return gb_cuda_pass_bring_centres(s, c, err);
 }
 
 static gb_status spread (gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,
@@ -272,4 +258,7 @@ const gb_cluster_ops gb_cuda_cluster_ops = {.unit_rows = true,
                                             .relabel = relabel,
                                             .closer = closer,
                                             .potentials = potentials,
-                                            .pick = pick};
+                                            .pick = pick,
+                                            .nearer = gb_cuda_nearer,
+                                            .lots = gb_cuda_lots,
+                                            .tally = gb_cuda_tally_weights};

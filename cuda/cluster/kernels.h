@@ -43,9 +43,10 @@ typedef struct gb_cuda_pass {
   gb_cuda_tally *tally;
   double point, weight, scale; /* quanta of a point and its weight; of potentials and spreads */
   int32_t *label;
-  int64_t *sums; /* (k, d + 1) */
-  void *near;    /* (n) of T */
-  bool fresh;    /* 'near' is infinite before */
+  int32_t *found, number; /* of k-means||: the nearest of some centres, of which the first has this number */
+  int64_t *sums;          /* (k, d + 1) */
+  void *near;             /* (n) of T */
+  bool fresh;             /* 'near' is infinite before */
   int64_t *block;
   double *apart;            /* (n), -1 where a point has no weight */
   unsigned long long *ends; /* (2, d): the least and the greatest of each column, as keys (range.cu) */
@@ -64,10 +65,26 @@ static inline gb_cuda_ranks gb_cuda_ranks_of (size_t k, size_t d) {
   return r;
 }
 
+/* Of seeds by the thousand: the points that are drawn, as gb_stream and 'share' say. */
+typedef struct gb_cuda_lot {
+  unsigned long long row;
+  double apart;
+} gb_cuda_lot;
+
+typedef struct gb_cuda_drawing {
+  uint64_t seed, stream, base;
+  double share;
+  unsigned long long *count;
+  gb_cuda_lot *lot; /* (n) */
+} gb_cuda_drawing;
+
 /* 'groups': thread blocks that the GPU has room for, about. */
 cudaError_t gb_cuda_assign_many (const gb_cuda_pass *p, unsigned groups,
                                  cudaStream_t s); /* assign.cu: d > LITTLE */
 cudaError_t gb_cuda_assign_little (const gb_cuda_pass *p, unsigned groups, cudaStream_t s); /* little.cu */
+static inline cudaError_t gb_cuda_assign (const gb_cuda_pass *p, unsigned groups, cudaStream_t s) {
+  return p->d <= GB_CUDA_LITTLE ? gb_cuda_assign_little(p, groups, s) : gb_cuda_assign_many(p, groups, s);
+}
 cudaError_t gb_cuda_relabel (const gb_cuda_pass *p, int32_t to,
                              cudaStream_t s); /* the launch's point; point.cu */
 /* point.cu: features first .. first + count - 1 of the launch's point, numbers of T. */
@@ -82,5 +99,10 @@ cudaError_t gb_cuda_find_apart (const gb_cuda_pass *p, unsigned groups, cudaStre
 cudaError_t gb_cuda_come_closer (const gb_cuda_pass *p, cudaStream_t s); /* seeds.cu */
 cudaError_t gb_cuda_add_potentials (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
 cudaError_t gb_cuda_list_potentials (const gb_cuda_pass *p, cudaStream_t s); /* each, to 'block' */
+cudaError_t gb_cuda_come_nearer (const gb_cuda_pass *p, cudaStream_t s);     /* many.cu */
+cudaError_t gb_cuda_draw_lots (const gb_cuda_pass *p, const gb_cuda_drawing *d, unsigned groups,
+                               cudaStream_t s);
+/* 'block' (k) += weights of the points with labels number .. number + k - 1. */
+cudaError_t gb_cuda_tally_labels (const gb_cuda_pass *p, unsigned groups, cudaStream_t s);
 
 #endif

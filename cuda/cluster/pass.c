@@ -140,6 +140,29 @@ gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre, gb_e
   return end(&b, err);
 }
 
+gb_status gb_cuda_pass_bring_centres (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
+  GB_TRY(gb_cuda_pass_clear(s, err));
+  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
+  return gb_cuda_pass_send_centres(s, c->centre, err);
+}
+
+gb_status gb_cuda_pass_bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
+  GB_TRY(gb_cuda_pass_clear(s, err));
+  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
+  return gb_cuda_pass_send_ranks(s, c->centre, err);
+}
+
+static void add_whole (void *ud, const void *piece, size_t bytes) {
+  int64_t **out = ud;
+  const int64_t *v = piece;
+  for (size_t i = 0; i < bytes / sizeof *v; i++) *(*out)++ += v[i];
+}
+
+gb_status gb_cuda_pass_add (const gb_cuda_points *s, const int64_t *from, size_t count, int64_t *out,
+                            gb_error *err) {
+  return gb_cuda_look(s->gpu, from, count * sizeof *from, add_whole, &out, err);
+}
+
 /* -- launches */
 
 /* About: of fused multiply-adds that a multiprocessor does in a second. */

@@ -26,6 +26,13 @@ gb_status gb_cuda_pass_send_centres (gb_cuda_points *s, const double *centre,
 gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre,
                                    gb_error *err); /* for gb_cuda_assign */
 
+/* The tally is cleared, the shift and the centres are sent: as they are; for gb_cuda_assign. */
+gb_status gb_cuda_pass_bring_centres (gb_cuda_points *s, const gb_centres *c, gb_error *err);
+gb_status gb_cuda_pass_bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err);
+/* out += numbers of the GPU. */
+gb_status gb_cuda_pass_add (const gb_cuda_points *s, const int64_t *from, size_t count, int64_t *out,
+                            gb_error *err);
+
 /* Points of one launch, whole blocks of them: as many as take some milliseconds, each compared with so many others. */
 size_t gb_cuda_pass_some (const gb_cuda_points *s, size_t others);
 /* 'n' points from 'first' on; their lengths, where these are needed; the turn of a launch that has them, with their lengths. */
@@ -37,5 +44,14 @@ typedef cudaError_t gb_cuda_pass_launch (const gb_cuda_pass *p, unsigned groups,
 /* All points, launch by launch. */
 gb_status gb_cuda_pass_run (gb_cuda_points *s, size_t others, gb_cuda_pass_launch *launch, gb_error *err);
 unsigned gb_cuda_pass_groups (const gb_cuda_points *s);
+
+/* many.c: passes of k-means||, as gb_cluster_ops has them */
+gb_status gb_cuda_nearer (gb_device *dev, const gb_points *x, const gb_centres *c, double scale,
+                          int32_t first, bool fresh, void *near, int32_t *label, int64_t *block,
+                          void *scratch, gb_error *err);
+gb_status gb_cuda_lots (gb_device *dev, const gb_points *x, double scale, const void *near,
+                        const gb_stream *s, double share, gb_take_point *take, void *ud, gb_error *err);
+gb_status gb_cuda_tally_weights (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
+                                 size_t count, int64_t *out, gb_error *err);
 
 #endif

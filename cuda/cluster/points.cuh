@@ -98,6 +98,25 @@ static GB_DEVICE double gb_weight (const gb_cuda_pass &p, size_t i) {
 }
 static GB_DEVICE int64_t gb_quanta (double v) { return (int64_t)llrint(v); }
 
+static GB_DEVICE int64_t gb_potential (const gb_cuda_pass &p, size_t i, double near) {
+  return gb_quanta(gb_weight(p, i) * near * p.scale);
+}
+
+/* |x - c|^2 of point i in f64, by 16 threads (GB_LANES), in the first of them. As cpu/isa/cluster/points.inc, square_apart.
+** c: gives a coordinate. */
+#define GB_CUDA_LANES 16
+template <class T, class C>
+static GB_DEVICE double gb_square_apart (const gb_cuda_pass &p, size_t i, bool there, C c) {
+  double sum = 0;
+  for (size_t t = threadIdx.x % GB_CUDA_LANES; there && t < p.d; t += GB_CUDA_LANES) {
+    const double gap = (double)gb_shifted<T>(p, i, t) - c(t);
+    sum = gb_fused(gap, gap, sum);
+  }
+  for (int by = GB_CUDA_LANES / 2; by > 0; by /= 2)
+    sum += __shfl_down_sync(~0u, sum, (unsigned)by, GB_CUDA_LANES);
+  return sum;
+}
+
 /* Whole numbers: in any order. */
 static GB_DEVICE void gb_add_whole (int64_t *to, int64_t v) {
   atomicAdd((unsigned long long *)to, (unsigned long long)v);

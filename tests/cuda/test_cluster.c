@@ -308,6 +308,64 @@ static void check_seeds (const scene *s) {
     }
 }
 
+/* -- seeds by the thousand */
+
+static void check_nearer (const scene *s, const gb_centres *c, int32_t first) {
+  const size_t blocks = (s->n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK;
+  int64_t block[2][8];
+  for (int side = 0; side < 2; side++)
+    good(ops(side)->nearer(device(side), &s->x[side], c, 0x1p25, first, first == 0, at(&s->near, side),
+                           at(&s->label, side), block[side], at(&s->scratch, side), &error));
+  check_twin("near", &s->near);
+  check_twin("labels of the nearest", &s->label);
+  assert_memory_equal(block[0], block[1], blocks * sizeof *block[0]);
+}
+
+typedef struct drawn {
+  size_t n;
+  gb_far_point point[5000];
+} drawn;
+
+static void take (void *ud, gb_far_point p) {
+  drawn *d = ud;
+  d->point[d->n++] = p;
+}
+
+static int by_row (const void *a, const void *b) {
+  const size_t i = ((const gb_far_point *)a)->row, j = ((const gb_far_point *)b)->row;
+  return (i > j) - (i < j);
+}
+
+static void check_lots (const scene *s, double share) {
+  static drawn d[2];
+  const gb_stream stream = {11, 17, ((size_t)1 << 33) + 5};
+  for (int side = 0; side < 2; side++) {
+    d[side].n = 0;
+    good(ops(side)->lots(device(side), &s->x[side], 0x1p25, at(&s->near, side), &stream, share, take,
+                         &d[side], &error));
+    qsort(d[side].point, d[side].n, sizeof *d[side].point, by_row);
+  }
+  assert_int_equal(d[0].n, d[1].n);
+  for (size_t i = 0; i < d[0].n; i++)
+    assert_true(d[0].point[i].row == d[1].point[i].row && d[0].point[i].apart == d[1].point[i].apart);
+}
+
+static void check_many (const scene *s) {
+  const size_t half = (s->k + 1) / 2;
+  const gb_centres some = centres(s, 0, half), others = centres(s, half, s->k - half);
+  int64_t tally[2][200];
+  check_nearer(s, &some, 0);
+  if (s->k > half) check_nearer(s, &others, (int32_t)half);
+  for (int turn = 0; turn < 3; turn++) check_lots(s, turn == 0 ? 1 : 0x1p-29 * uniform() / (double)s->d);
+  for (int side = 0; side < 2; side++) {
+    for (size_t j = 0; j < s->k && j < 200; j++) tally[side][j] = (int64_t)j;
+    if (s->k <= 200)
+      good(ops(side)->tally(device(side), &s->x[side], at(&s->label, side), 0x1p20, s->k, tally[side],
+                            &error));
+  }
+  if (s->k <= 200) assert_memory_equal(tally[0], tally[1], s->k * sizeof *tally[0]);
+}
+
 static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
                          bool unit) {
   scene s = make(n, d, k, dtype, layout, weighted, unit);
@@ -319,6 +377,7 @@ static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layo
   check_spread(&s);
   check_points(&s);
   check_seeds(&s);
+  check_many(&s);
   unmake(&s);
 }
 
@@ -510,7 +569,7 @@ static void test_fits (void **state) {
   int fitted = 0;
   (void)state;
   for (int dim = 0; dim < 3; dim++)
-    for (int start = 0; start < 3; start++)
+    for (int start = 0; start < 4; start++)
       for (int t = 0; t < TYPES; t++) {
         const size_t d = dim == 0 ? 2 : dim == 1 ? 7 : 40, n = dim == 0 ? 2500 : 1200, k = 20;
         for (size_t i = 0; i < n; i++) {
@@ -544,6 +603,8 @@ static void test_fits (void **state) {
   q.n = 30, q.d = 2, q.o.k = 20, q.o.start = GB_KMEANS_PLUS_PLUS;
   for (size_t i = 0; i < 60; i++) x[i] = (double)(i / 2 % 15);
   compare_fits(&q), fitted++;
+  q.o.start = GB_KMEANS_PARALLEL;
+  compare_fits(&q), fitted++;
   print_message("%d problems: fits on the CPU, one GPU, two GPUs, and all of them\n", fitted);
 }
 
@@ -572,6 +633,16 @@ static void test_interrupts (void **state) {
   asked = 0;
   assert_int_equal(ops(1)->potentials(gpu, &s.x[1], &c, 1, at(&s.near, 1), total, at(&s.scratch, 1), &error),
                    GB_EINTR);
+  asked = 0;
+  assert_int_equal(ops(1)->nearer(gpu, &s.x[1], &c, 1, 0, true, at(&s.near, 1), at(&s.label, 1), block,
+                                  at(&s.scratch, 1), &error),
+                   GB_EINTR);
+  asked = 0;
+  const gb_stream stream = {1, 2, 0};
+  assert_int_equal(ops(1)->lots(gpu, &s.x[1], 1, at(&s.near, 1), &stream, 1, take, &(drawn){0}, &error),
+                   GB_EINTR);
+  asked = 0;
+  assert_int_equal(ops(1)->tally(gpu, &s.x[1], at(&s.label, 1), 1, 2, total, &error), GB_EINTR);
   asked = 0;
   send(&s.label), memset(s.label.near, 0, s.label.bytes), send(&s.label);
   assert_int_equal(ops(1)->spread(gpu, &s.x[1], &c, at(&s.label, 1), 1, &sum, at(&s.scratch, 1), &error),
