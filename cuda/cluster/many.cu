@@ -6,19 +6,6 @@
 enum { THREADS = 256, LANES = GB_CUDA_LANES, TOGETHER = THREADS / LANES };
 static_assert(GB_CUDA_BLOCK % TOGETHER == 0, "a block of points is a number of turns");
 
-/* Coordinates of centre j, of which ranks have -2 times each: exact, but where squares are infinite. */
-template <class T> struct ranked {
-  const T *at;
-  size_t stride;
-  GB_DEVICE ranked (const gb_cuda_pass &p, size_t j) {
-    const gb_cuda_ranks r = gb_cuda_ranks_of(p.k, p.d);
-    const size_t before = j / r.width * r.width;
-    stride = r.count - before < r.width ? r.count - before : r.width;
-    at = (const T *)p.centres + before * r.height + stride + (j - before);
-  }
-  GB_DEVICE double operator()(size_t t) const { return -0.5 * (double)at[t * stride]; }
-};
-
 /* A thread block a block of points; 16 threads share one. */
 template <class T> static __global__ void come_nearer (GB_PARAMETER gb_cuda_pass p) {
   __shared__ int64_t room[THREADS / 32];
@@ -28,7 +15,7 @@ template <class T> static __global__ void come_nearer (GB_PARAMETER gb_cuda_pass
     const size_t i = (size_t)blockIdx.x * GB_CUDA_BLOCK + (size_t)turn * TOGETHER + threadIdx.x / LANES;
     const bool there = i < p.n;
     const int32_t at = there ? p.found[i] : 0;
-    const T got = (T)gb_square_apart<T>(p, i, there, ranked<T>(p, (size_t)at));
+    const T got = (T)gb_square_apart<T>(p, i, there, gb_ranked<T>(p, (size_t)at));
     if (!there || threadIdx.x % LANES != 0) continue;
     if (p.fresh || got < near[i]) near[i] = got, p.label[i] = p.number + at;
     sum += gb_potential(p, i, (double)near[i]);

@@ -5,7 +5,7 @@
 
 #include "cuda/cluster/feed.h"
 
-/* -- scratch: the tally, the shift (d), centres; of 'range' the ends of columns, where centres are */
+/* -- scratch: the tally, the shift (d), centres; of 'range' the ends of columns, where centres are; how far these moved (k) */
 
 static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
 
@@ -17,7 +17,8 @@ static size_t centre_bytes (size_t size, size_t k, size_t d) {
 
 size_t gb_cuda_pass_bytes (gb_dtype compute, size_t k, size_t d) {
   const size_t size = gb_dtype_size(compute);
-  return rounded(sizeof(gb_cuda_tally)) + rounded(d * size) + rounded(centre_bytes(size, k, d));
+  return rounded(sizeof(gb_cuda_tally)) + rounded(d * size) + rounded(centre_bytes(size, k, d)) +
+         rounded(k * sizeof(float));
 }
 
 static size_t size_of (const gb_cuda_points *s) { return s->p.f64 ? sizeof(double) : sizeof(float); }
@@ -39,7 +40,8 @@ gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void 
                                 .f64 = gb_points_compute(x->dtype) == GB_F64,
                                 .n = x->n,
                                 .d = x->d,
-                                .k = k}};
+                                .k = k,
+                                .ranks = gb_cuda_ranks_of(k, x->d)}};
   const size_t units = x->unit ? rounded(units_of(out->gpu) * sizeof(gb_cuda_unit)) : 0;
   if (x->unit) out->p.unit = (gb_cuda_unit *)(void *)out->gpu->room;
   out->room = out->gpu->room + units;
@@ -49,6 +51,7 @@ gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void 
     out->p.shift = at += rounded(sizeof(gb_cuda_tally));
     out->p.centres = at += rounded(x->d * size_of(out));
     out->p.ends = (unsigned long long *)(void *)at;
+    out->move = (float *)(void *)(at + rounded(centre_bytes(size_of(out), k, x->d)));
   }
   return gb_cuda_enter(out->gpu, err);
 }
@@ -127,7 +130,7 @@ static double square_of (size_t d, const double *c) {
 
 gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre, gb_error *err) {
   const size_t k = s->p.k, d = s->p.d;
-  const gb_cuda_ranks r = gb_cuda_ranks_of(k, d);
+  const gb_cuda_ranks r = s->p.ranks;
   numbers b = numbers_to(s, s->p.centres);
   for (size_t first = 0; first < r.count; first += r.width) {
     const size_t some = r.count - first < r.width ? r.count - first : r.width;
@@ -199,8 +202,12 @@ gb_status gb_cuda_pass_measure (gb_cuda_points *s, const gb_cuda_pass *part, gb_
   return GB_OK;
 }
 
+gb_status gb_cuda_pass_wait (gb_cuda_points *s, size_t n, size_t others, gb_error *err) {
+  return gb_cuda_pace(s->gpu, seconds_of(s, (double)n, others), err);
+}
+
 gb_status gb_cuda_pass_turn (gb_cuda_points *s, const gb_cuda_pass *part, size_t others, gb_error *err) {
-  GB_TRY(gb_cuda_pace(s->gpu, seconds_of(s, (double)part->n, others), err));
+  GB_TRY(gb_cuda_pass_wait(s, part->n, others, err));
   return gb_cuda_pass_measure(s, part, err);
 }
 

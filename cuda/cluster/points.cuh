@@ -20,6 +20,8 @@ static GB_DEVICE float gb_fused (float a, float b, float c) { return __fmaf_rn(a
 static GB_DEVICE double gb_fused (double a, double b, double c) { return __fma_rn(a, b, c); }
 static GB_DEVICE float gb_lesser (float a, float b) { return fminf(a, b); }
 static GB_DEVICE double gb_lesser (double a, double b) { return fmin(a, b); }
+static GB_DEVICE float gb_greater (float a, float b) { return fmaxf(a, b); }
+static GB_DEVICE double gb_greater (double a, double b) { return fmax(a, b); }
 
 /* An element of a row that is taken divided by its length. As cpu/cluster/points.c, make_unit_f32 and make_unit_f64. */
 static GB_DEVICE float gb_directed (float v, gb_cuda_unit u) { return (float)((double)v * u.by); }
@@ -116,6 +118,19 @@ static GB_DEVICE double gb_square_apart (const gb_cuda_pass &p, size_t i, bool t
     sum += __shfl_down_sync(~0u, sum, (unsigned)by, GB_CUDA_LANES);
   return sum;
 }
+
+/* Coordinates of centre j, of which ranks have -2 times each: exact, but where squares are infinite. */
+template <class T> struct gb_ranked {
+  const T *at;
+  size_t stride;
+  GB_DEVICE gb_ranked (const gb_cuda_pass &p, size_t j) {
+    const gb_cuda_ranks r = p.ranks;
+    const size_t before = j / r.width * r.width;
+    stride = r.count - before < r.width ? r.count - before : r.width;
+    at = (const T *)p.centres + before * r.height + stride + (j - before);
+  }
+  GB_DEVICE double operator()(size_t t) const { return -0.5 * (double)at[t * stride]; }
+};
 
 /* Whole numbers: in any order. */
 static GB_DEVICE void gb_add_whole (int64_t *to, int64_t v) {

@@ -22,10 +22,12 @@ static GB_DEVICE double greatest (const gb_cuda_pass &p, size_t i, size_t lane, 
 
 template <class T> static __global__ void measure (GB_PARAMETER gb_cuda_pass p) {
   const size_t lane = threadIdx.x % LANES, whole = p.d / LANES * LANES;
-  for (size_t i0 = (size_t)blockIdx.x * (THREADS / LANES); i0 < p.n;
-       i0 += (size_t)gridDim.x * (THREADS / LANES)) {
-    const size_t i = i0 + threadIdx.x / LANES;
-    const bool there = i < p.n;
+  const size_t n = p.some == NULL ? p.n : *p.have;
+  for (size_t e0 = (size_t)blockIdx.x * (THREADS / LANES); e0 < n;
+       e0 += (size_t)gridDim.x * (THREADS / LANES)) {
+    const size_t e = e0 + threadIdx.x / LANES;
+    const bool there = e < n;
+    const size_t i = there && p.some != NULL ? (size_t)p.some[e] : e;
     double scale = 1, sum = 0;
     if (sizeof(T) == sizeof(double)) scale = scale_of(greatest<T>(p, i, lane, there));
     for (size_t t = lane; there && (t < whole || (lane == 0 && t < p.d)); t += t < whole ? LANES : 1) {

@@ -153,6 +153,35 @@ end
 print "ok"]]))
   end)
 
+  it("make every kind of fit, drawn at random, and such of fewer different rows than centroids", function()
+    for seed = 1, 3 do
+      assert.same({"ok"}, run(("local seed <const> = %d\n"):format(seed) .. [[
+math.randomseed(seed)
+local function one(of) return of[math.random(#of)] end
+local fits = 0
+while fits < 14 do
+  local dtype <const>, n <const>, d <const> = one{"f64", "f32", "f16", "bf16", "i64", "i32"}, math.random(900, 6000), math.random(14)
+  local rows <const> = (gb.randn(n, d, {seed = seed * 100 + fits}) * 2 + gb.range(1, n):unsqueeze(2) % 7 + 30)
+  local few <const> = math.random(3) == 1
+  local x <const> = (few and (rows:slice(1, 1, 5):index(1, gb.range(1, n, 1, {dtype = "i64"}) % 5 + 1)) or rows) * 10
+  local points <const> = (dtype:match "^i" and x:round() or x):to{dtype = dtype}:eval()
+  local o <const> = {k = math.random(2, 40), init = one{"k-means++", "k-means||", "k-means||", "random"}, seed = math.random(99),
+    spherical = math.random(2) == 1, algorithm = one{"lloyd", "elkan", "elkan"}, max_iter = math.random(12), n_init = 1}
+  local more <const> = {weights = math.random(2) == 1 and (gb.range(1, n) % math.random(2, 5)):eval() or nil}
+  local list <const> = one(lists)
+  local what <const> = ("fit %d of %d on %s: %s (%d, %d), k = %d, %s, %s%s"):format(fits, seed, name(list), dtype, n, d, o.k, o.init,
+    o.algorithm, o.spherical and ", spherical" or "")
+  local want <const> = gb.kmeans(o):fit(points, more)
+  local there <const> = with(o, {device = list})
+  there.budget = one{1 << 30, smallest(gb.kmeans(there):plan(points, more), 0)}
+  same(want, (fit(there, points, more, what)), what)
+  assert(not few or want.empty == math.max(0, o.k - 5) or o.spherical or more.weights, what)
+  fits = fits + 1
+end
+print "ok"]], "EMU_SCHEDULE=" .. ({"lazy", "5", "eager"})[seed]))
+    end
+  end)
+
   it("read rows where they lie, and any strides, lists and weights", function()
     assert.same({"ok"}, run([[
 local x <const> = blobs(4000, 6, "f32")
@@ -344,10 +373,11 @@ print "ok"]], ("EMU_SCHEDULE=5 GIBBOUS_CUDA_PANEL=4096 EMU_FAIL=kernel:*@%d=int"
     local seen <const> = {}
     for i = 1, 40 do
       local code <const> = ({2, 700, 999})[i % 3 + 1]
-      local out <const> = run([[
+      local more <const> = i % 2 == 0 and "" or ', spherical = true, init = "k-means||", algorithm = "elkan"'
+      local out <const> = run(("local plain <const> = {k = 5, max_iter = 3%s}\n"):format(more) .. [[
 local ok <const>, err = pcall(function()
   local x <const> = blobs(5000, 6, "f32")
-  local o <const> = {k = 5, max_iter = 3, device = {"cuda:0", "cuda:1"}}
+  local o <const> = with(plain, {device = {"cuda:0", "cuda:1"}})
   o.budget = smallest(gb.kmeans(o):plan(x), 0)
   local km <const> = gb.kmeans(o)
   local fine <const>, why <const> = pcall(km.fit, km, x)
@@ -355,7 +385,7 @@ local ok <const>, err = pcall(function()
     assert(km.centroids == nil)
     error(why, 0)
   end
-  same(gb.kmeans{k = 5, max_iter = 3}:fit(x), km, "spoilt")
+  same(gb.kmeans(plain):fit(x), km, "spoilt")
 end)
 if ok then print "right" elseif type(err) == "string" then print(err) else print(err.code) end
 err = nil

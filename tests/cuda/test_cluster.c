@@ -366,6 +366,80 @@ static void check_many (const scene *s) {
   if (s->k <= 200) assert_memory_equal(tally[0], tally[1], s->k * sizeof *tally[0]);
 }
 
+/* -- an assignment by bounds */
+
+/* Moves of centres, and their order. */
+typedef struct drift {
+  gb_drift d;
+  float move[300];
+  int32_t order[300];
+} drift;
+
+static void set_drift (const scene *s, const double *before, drift *f) {
+  f->d = (gb_drift){.move = f->move, .order = f->order};
+  for (size_t j = 0; j < s->k; j++) {
+    double moved = 0, square = 0;
+    for (size_t t = j * s->d; t < (j + 1) * s->d; t++) {
+      moved += (s->centre[t] - before[t]) * (s->centre[t] - before[t]);
+      square += s->centre[t] * s->centre[t];
+    }
+    f->move[j] = (float)(sqrt(moved) * (1 + 1e-6));
+    f->d.reach = fmax(f->d.reach, square * (1 + 1e-12));
+    size_t at = j;
+    for (; at > 0 && f->move[f->order[at - 1]] < f->move[j]; at--) f->order[at] = f->order[at - 1];
+    f->order[at] = (int32_t)j;
+  }
+}
+
+/* Each point is at most 'upper' from its centre, and at least 'lower' from any other. */
+static void check_bounds (const scene *s, const twin *bounds) {
+  float *b = malloc(2 * s->n * sizeof *b);
+  double *x = malloc(s->d * sizeof *x);
+  good(gb_memory_download(&gpu->memory, b, bounds->far->data, 2 * s->n * sizeof *b, &error));
+  for (size_t i = 0; i < s->n; i++) {
+    good(ops(0)->read(device(0), &s->x[0], s->shift, i, x, &error));
+    for (size_t j = 0; j < s->k; j++) {
+      long double square = 0;
+      for (size_t t = 0; t < s->d; t++)
+        square += ((long double)x[t] - s->centre[j * s->d + t]) *
+                  ((long double)x[t] - s->centre[j * s->d + t]);
+      if ((int32_t)j == ((int32_t *)s->label.near)[i]) assert_true(sqrtl(square) <= (long double)b[i]);
+      else assert_true(sqrtl(square) >= (long double)b[s->n + i]);
+    }
+  }
+  free(b), free(x);
+}
+
+/* Labels, sums and moves of 'assign', while centres move by less and less. */
+static void check_bounded (const scene *s) {
+  static drift f;
+  twin bounds = twin_of(2 * s->n * sizeof(float));
+  float *upper = bounds.far->data;
+  double *before = malloc(s->k * s->d * sizeof *before);
+  memset(bounds.near, 0xff, bounds.bytes), send(&bounds);
+  for (int turn = 0; turn < 6; turn++) {
+    const double by = turn == 0 || turn == 4 ? 0 : pow(10, -turn) * 2;
+    size_t moved[2] = {3, 3};
+    memcpy(before, s->centre, s->k * s->d * sizeof *before);
+    for (size_t i = 0; i < s->k * s->d; i++)
+      if (draw(3) != 0)
+        s->centre[i] = round_to(gb_points_compute(s->dtype), s->centre[i] * (1 + by * (uniform() - 0.5)));
+    set_drift(s, before, &f);
+    const gb_centres c = centres(s, 0, s->k);
+    good(ops(0)->assign(device(0), &s->x[0], &c, quanta, at(&s->label, 0), at(&s->sums, 0), &moved[0],
+                        at(&s->scratch, 0), &error));
+    good(ops(1)->assign_bounded(device(1), &s->x[1], &c, &f.d, quanta, at(&s->label, 1),
+                                (gb_bounds){upper, upper + s->n}, at(&s->sums, 1), &moved[1],
+                                at(&s->scratch, 1), &error));
+    assert_int_equal(moved[0], moved[1]);
+    check_twin("labels by bounds", &s->label);
+    check_sums("sums by bounds", s);
+    if (s->n < 300 && s->k < 50) check_bounds(s, &bounds);
+  }
+  twin_free(&bounds);
+  free(before);
+}
+
 static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
                          bool unit) {
   scene s = make(n, d, k, dtype, layout, weighted, unit);
@@ -378,6 +452,7 @@ static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layo
   check_points(&s);
   check_seeds(&s);
   check_many(&s);
+  if (k <= 300 && draw(4) == 0) check_bounded(&s);
   unmake(&s);
 }
 
@@ -419,6 +494,36 @@ static void test_types (void **state) {
   }
   emu_set("ORDER", NULL);
   gb_cuda_of(gpu)->panel = 0;
+}
+
+/* Where bounds tell a label, neither its point nor a centre is read. */
+static void test_told (void **state) {
+  static drift f;
+  (void)state;
+  scene s = make(5000, 12, 4, GB_F32, ROWS, false, false);
+  twin bounds = twin_of(2 * s.n * sizeof(float));
+  float *upper = bounds.far->data;
+  size_t moved = 0;
+  for (size_t i = 0; i < s.n; i++)
+    for (size_t t = 0; t < s.d; t++) set_coordinate(&s, i, t, (double)(100 * (i % 4)) + uniform());
+  for (size_t j = 0; j < s.k * s.d; j++) s.centre[j] = round_to(GB_F32, 100 * (double)(j / s.d));
+  set_drift(&s, s.centre, &f);
+  send(&s.points), memset(bounds.near, 0xff, bounds.bytes), send(&bounds);
+  const gb_centres c = centres(&s, 0, s.k);
+  for (int turn = 0; turn < 3; turn++) {
+    good(ops(1)->assign_bounded(gpu, &s.x[1], &c, &f.d, quanta, at(&s.label, 1),
+                                (gb_bounds){upper, upper + s.n}, at(&s.sums, 1), &moved, at(&s.scratch, 1),
+                                &error));
+    assert_int_equal(moved, s.n);
+    for (size_t i = 0; i < s.n; i++) ((int32_t *)s.label.near)[i] = (int32_t)(i % 4);
+    check_twin("labels that are told", &s.label);
+    for (size_t j = 0; j < s.k; j++) f.move[j] = 0.5f;
+    for (size_t i = 0; i < s.n; i++)
+      for (size_t t = 0; t < s.d; t++) set_coordinate(&s, i, t, NAN);
+    send(&s.points);
+  }
+  twin_free(&bounds);
+  unmake(&s);
 }
 
 /* Of equally near centres the first one, in all lanes and tiles. */
@@ -585,7 +690,7 @@ static void test_fits (void **state) {
                      (start + t) % 2 ? weight : NULL,
                      (dim + start + t / 2) % 2,
                      {.k = k, .max_iter = MOST, .tol = 1e-4, .seed = 3}};
-        q.o.start = (gb_kmeans_start)start, q.o.given = x;
+        q.o.start = (gb_kmeans_start)start, q.o.given = x, q.o.bounded = (dim + t) % 2;
         compare_fits(&q), fitted++;
       }
   /* Far centres are empty, and 30 points are 15 distinct ones. */
@@ -603,7 +708,7 @@ static void test_fits (void **state) {
   q.n = 30, q.d = 2, q.o.k = 20, q.o.start = GB_KMEANS_PLUS_PLUS;
   for (size_t i = 0; i < 60; i++) x[i] = (double)(i / 2 % 15);
   compare_fits(&q), fitted++;
-  q.o.start = GB_KMEANS_PARALLEL;
+  q.o.start = GB_KMEANS_PARALLEL, q.o.bounded = true;
   compare_fits(&q), fitted++;
   print_message("%d problems: fits on the CPU, one GPU, two GPUs, and all of them\n", fitted);
 }
@@ -638,6 +743,16 @@ static void test_interrupts (void **state) {
                                   at(&s.scratch, 1), &error),
                    GB_EINTR);
   asked = 0;
+  static drift f;
+  twin bounds = twin_of(2 * s.n * sizeof(float));
+  set_drift(&s, s.centre, &f);
+  send(&bounds);
+  assert_int_equal(ops(1)->assign_bounded(gpu, &s.x[1], &c, &f.d, quanta, at(&s.label, 1),
+                                          (gb_bounds){bounds.far->data, (float *)bounds.far->data + s.n},
+                                          at(&s.sums, 1), &moved, at(&s.scratch, 1), &error),
+                   GB_EINTR);
+  twin_free(&bounds);
+  asked = 0;
   const gb_stream stream = {1, 2, 0};
   assert_int_equal(ops(1)->lots(gpu, &s.x[1], 1, at(&s.near, 1), &stream, 1, take, &(drawn){0}, &error),
                    GB_EINTR);
@@ -666,7 +781,7 @@ int main (int argc, char **argv) {
   const struct CMUnitTest grid[] = {cmocka_unit_test(test_grid)};
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types), cmocka_unit_test(test_ties),       cmocka_unit_test(test_bad),
-      cmocka_unit_test(test_fits),  cmocka_unit_test(test_interrupts),
+      cmocka_unit_test(test_fits),  cmocka_unit_test(test_interrupts), cmocka_unit_test(test_told),
   };
   if (argc > 1 && strcmp(argv[1], "grid") == 0) return cmocka_run_group_tests(grid, open_gpu, close_gpu);
   return cmocka_run_group_tests(tests, open_gpu, close_gpu);
