@@ -140,7 +140,7 @@ for _, rows in ipairs{{1, 2}, {961, 960}, {2881, 2880}, {5000, 4999}} do
   for _, bad in ipairs{y, y:put(1, at(rows[2]), odd):eval()} do
     local home <const> = gb.kmeans{k = 3, spherical = true}
     local _, want <const> = pcall(home.fit, home, bad)
-    assert(want.code == "nan" and (want.message:find "has length 0, and no direction" or want.message:find "not finite in column 4"))
+    assert(want.code == "nan" and (want.message:find "has length 0, and no" or want.message:find "not finite in column 4"))
     for _, list in ipairs(lists) do
       local there <const> = {k = 3, spherical = true, device = list}
       local km <const> = gb.kmeans(with(there, {budget = smallest(gb.kmeans(there):plan(x), 0)}))
@@ -160,7 +160,8 @@ math.randomseed(seed)
 local function one(of) return of[math.random(#of)] end
 local fits = 0
 while fits < 14 do
-  local dtype <const>, n <const>, d <const> = one{"f64", "f32", "f16", "bf16", "i64", "i32"}, math.random(900, 6000), math.random(14)
+  local dtype <const> = one{"f64", "f32", "f16", "bf16", "i64", "i32"}
+  local n <const>, d <const> = math.random(900, 6000), math.random(14)
   local rows <const> = (gb.randn(n, d, {seed = seed * 100 + fits}) * 2 + gb.range(1, n):unsqueeze(2) % 7 + 30)
   local few <const> = math.random(3) == 1
   local x <const> = (few and (rows:slice(1, 1, 5):index(1, gb.range(1, n, 1, {dtype = "i64"}) % 5 + 1)) or rows) * 10
@@ -169,8 +170,8 @@ while fits < 14 do
     spherical = math.random(2) == 1, algorithm = one{"lloyd", "elkan", "elkan"}, max_iter = math.random(12), n_init = 1}
   local more <const> = {weights = math.random(2) == 1 and (gb.range(1, n) % math.random(2, 5)):eval() or nil}
   local list <const> = one(lists)
-  local what <const> = ("fit %d of %d on %s: %s (%d, %d), k = %d, %s, %s%s"):format(fits, seed, name(list), dtype, n, d, o.k, o.init,
-    o.algorithm, o.spherical and ", spherical" or "")
+  local what <const> = ("fit %d of %d on %s: %s (%d, %d), k = %d, %s, %s%s"):format(fits, seed, name(list), dtype, n, d, o.k,
+    o.init, o.algorithm, o.spherical and ", spherical" or "")
   local want <const> = gb.kmeans(o):fit(points, more)
   local there <const> = with(o, {device = list})
   there.budget = one{1 << 30, smallest(gb.kmeans(there):plan(points, more), 0)}

@@ -59,8 +59,8 @@ gb_status gb_draw_lots (gb_device *dev, const gb_points *x, double scale, const 
   return GB_OK;
 }
 
-gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
-                           size_t n, int64_t *out, gb_error *err) {
+gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale, size_t n,
+                           int64_t *out, gb_error *err) {
   (void)dev, (void)n, (void)err;
   for (size_t i = 0; i < x->n; i++) out[label[i]] += quanta_of(weight_of(x, i) * scale);
   return GB_OK;
