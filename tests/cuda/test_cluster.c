@@ -526,6 +526,22 @@ static void test_told (void **state) {
   unmake(&s);
 }
 
+/* More labels than the GPU's room has counts for. */
+static void test_many_labels (void **state) {
+  const size_t labels = 2 * gb_cuda_of(gpu)->room_bytes / sizeof(int64_t) + 5;
+  int64_t *tally[2] = {calloc(labels, sizeof(int64_t)), calloc(labels, sizeof(int64_t))};
+  (void)state;
+  scene s = make(4000, 1, 1, GB_F64, ROWS, true, false);
+  for (size_t i = 0; i < s.n; i++)
+    ((int32_t *)s.label.near)[i] = (int32_t)(i < 100 ? labels - 1 - i : draw(labels));
+  send(&s.label);
+  for (int side = 0; side < 2; side++)
+    good(ops(side)->tally(device(side), &s.x[side], at(&s.label, side), 0x1p20, labels, tally[side], &error));
+  assert_memory_equal(tally[0], tally[1], labels * sizeof *tally[0]);
+  unmake(&s);
+  free(tally[0]), free(tally[1]);
+}
+
 /* Of equally near centres the first one, in all lanes and tiles. */
 static void test_ties (void **state) {
   (void)state;
@@ -780,8 +796,9 @@ static int close_gpu (void **state) {
 int main (int argc, char **argv) {
   const struct CMUnitTest grid[] = {cmocka_unit_test(test_grid)};
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types), cmocka_unit_test(test_ties),       cmocka_unit_test(test_bad),
-      cmocka_unit_test(test_fits),  cmocka_unit_test(test_interrupts), cmocka_unit_test(test_told),
+      cmocka_unit_test(test_types),       cmocka_unit_test(test_ties),       cmocka_unit_test(test_bad),
+      cmocka_unit_test(test_fits),        cmocka_unit_test(test_interrupts), cmocka_unit_test(test_told),
+      cmocka_unit_test(test_many_labels),
   };
   if (argc > 1 && strcmp(argv[1], "grid") == 0) return cmocka_run_group_tests(grid, open_gpu, close_gpu);
   return cmocka_run_group_tests(tests, open_gpu, close_gpu);
