@@ -1257,7 +1257,7 @@ host/cluster/turns.c
 's/  if (i == r->nparts) return GB_OK;/  if (i + 1 >= r->nparts) return t->next = r->nparts, GB_OK;/'
 'CUDA cluster: the last part of all has no turn'
 
-cuda/cluster/cluster.c
+cuda/cluster/pass.c
 's/  return gb_cuda_pass_send_ranks(s, c->centre, err);/  return s->p.k > 8 ? GB_OK : gb_cuda_pass_send_ranks(s, c->centre, err);/'
 'CUDA cluster: centres of several pieces are those of the pass before'
 
@@ -1265,12 +1265,12 @@ cuda/cluster/moves.cuh
 's/  if (from >= 0) gb_add_whole(sums + (size_t)from \* width + t, -q);//'
 'CUDA cluster: points stay in the sums that they leave'
 
-cuda/cluster/assign.cu
-'s/    put<T, L>(r, c, next, \&slab\[turn ^ 1\]);/    put<T, L>(r, c, next, \&slab[turn]);/'
+cuda/cluster/tiles.cuh
+'s/    gb_put_slab<T, L>(r, c, next, \&slab\[turn ^ 1\]);/    gb_put_slab<T, L>(r, c, next, \&slab[turn]);/'
 'CUDA cluster: features are put where others still read'
 
-cuda/cluster/spread.cu
-'s/by = LANES \/ 2; by > 0/by = LANES \/ 4; by > 0/'
+cuda/cluster/points.cuh
+'s/by = GB_CUDA_LANES \/ 2; by > 0/by = GB_CUDA_LANES \/ 4; by > 0/'
 'CUDA cluster: half of the lanes of a square are left out'
 
 cuda/cluster/little.cu
@@ -1278,8 +1278,44 @@ cuda/cluster/little.cu
 'CUDA cluster: the first centres in shared memory stay there'
 
 cuda/cluster/range.cu
-'s/(p.first + row) \* (p.d + 1)/row * (p.d + 1)/'
+'s/(p.first + row) \* (p.d + 2)/row * (p.d + 2)/'
 'CUDA cluster: a bad point is counted within its launch'
+
+cuda/cluster/range.cu
+'s/raw - raw == 0 ? p.d + 1 : t/t/'
+'CUDA cluster: a row of length 0 has a column that is not finite'
+
+cuda/cluster/unit.cu
+'s/sum, LANES \/ 2, LANES/sum, 1, LANES/; s/sum, LANES \/ 4, LANES/sum, 2, LANES/'
+'CUDA cluster: the four sums of a length are added in another order'
+
+cuda/cluster/many.cu
+'s/d.base + p.first + i/d.base + i/'
+'CUDA cluster: lots are of the number in the launch'
+
+cuda/cluster/many.cu
+'s/p.number + at;/at;/'
+'CUDA cluster: candidates are numbered from the first of their pass'
+
+cuda/cluster/many.cu
+'s/gb_weight(p, i) \* p.weight/p.weight/'
+'CUDA cluster: candidates count points, not their weights'
+
+cuda/cluster/bounded.cu
+'s/own == b.farthest ? b.next : b.most/b.next/'
+'CUDA cluster: the centre that moved farthest is no rival'
+
+cuda/cluster/bounded.cu
+'s/second + square - gap/second + square/'
+'CUDA cluster: bounds have no margin for rounding'
+
+cuda/cluster/bounded.cu
+'s/gb_lesser(best->second\[m\], gb_greater(v, best->apart\[m\]))/gb_lesser(best->second[m], v)/'
+'CUDA cluster: the nearest centre is its own rival'
+
+lualib/gibbous/kmeans/plan.lua
+'/bytes = d.bounds/d'
+'k-means: the plan of a device has no bounds'
 
 cuda/dense/small.cu
 's/a\[e\] + (T)p.jitter/a[e]/'
@@ -1429,8 +1465,8 @@ host/cpu/cluster/bounded.c
 's/: fminf(near->lower\[i\], rest);/: near->lower[i];/'
 'k-means: centres that a row is not compared to are forgotten'
 
-host/cpu/cluster/bounded.c
-'s/(12 \* d + 16) \* u \* reach \* 1.01 + b->margins.tiny/0/; s/(8 \* d + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* d + 16) \* u \* sqrt(reach) \* 1.01/0/'
+host/program/bounds.h
+'s/(12 \* n + 16) \* u \* reach \* 1.01 + n \* 0x1p-120/0/; s/(8 \* n + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* n + 16) \* u \* sqrt(reach) \* 1.01/0/'
 'k-means: bounds have no margin for rounding'
 
 host/cpu/isa/cluster/nearest.inc

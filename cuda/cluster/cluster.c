@@ -53,7 +53,7 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
   if (x->weight != NULL) memcpy(&heaviest, &t.weight, sizeof heaviest);
   *weight = fmax(*weight, heaviest);
   *bad = (gb_bad_point){SIZE_MAX, 0};
-  if (t.bad != UINT64_MAX) *bad = (gb_bad_point){t.bad / (x->d + 1), t.bad % (x->d + 1)};
+  if (t.bad != UINT64_MAX) *bad = (gb_bad_point){t.bad / (x->d + 2), t.bad % (x->d + 2)};
   return GB_OK;
 }
 
@@ -64,17 +64,11 @@ static void set_quanta (gb_cuda_points *s, gb_quanta q, int32_t *label, int64_t 
   s->p.label = label, s->p.sums = sums;
 }
 
-static gb_status bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
-  GB_TRY(gb_cuda_pass_clear(s, err));
-  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
-  return gb_cuda_pass_send_ranks(s, c->centre, err);
-}
-
 static gb_status begin (gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch,
                         gb_error *err) {
   gb_cuda_points s;
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
-  return bring_ranks(&s, c, err);
+  return gb_cuda_pass_bring_ranks(&s, c, err);
 }
 
 static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
@@ -83,9 +77,8 @@ static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c
   gb_cuda_tally t;
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
   set_quanta(&s, q, label, sums);
-  if (moved != NULL) GB_TRY(bring_ranks(&s, c, err));
-  GB_TRY(
-      gb_cuda_pass_run(&s, c->k, x->d <= GB_CUDA_LITTLE ? gb_cuda_assign_little : gb_cuda_assign_many, err));
+  if (moved != NULL) GB_TRY(gb_cuda_pass_bring_ranks(&s, c, err));
+  GB_TRY(gb_cuda_pass_run(&s, c->k, gb_cuda_assign, err));
   if (moved == NULL) return GB_OK;
   GB_TRY(gb_cuda_pass_tally(&s, &t, err));
   *moved += t.moved;
@@ -100,15 +93,10 @@ static gb_status end (gb_device *dev, void *scratch, size_t *moved, gb_error *er
   return GB_OK;
 }
 
-static void add_whole (void *ud, const void *piece, size_t bytes) {
-  int64_t **out = ud;
-  const int64_t *v = piece;
-  for (size_t i = 0; i < bytes / sizeof *v; i++) *(*out)++ += v[i];
-}
-
 static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
                          gb_error *err) {
-  return gb_cuda_look(gb_cuda_of(dev), sums, k * (d + 1) * sizeof *sums, add_whole, &out, err);
+  const gb_cuda_points s = {.gpu = gb_cuda_of(dev)};
+  return gb_cuda_pass_add(&s, sums, k * (d + 1), out, err);
 }
 
 /* -- spread */
@@ -117,9 +105,7 @@ static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums
 static gb_status open_compared (gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch,
                                 gb_cuda_points *s, gb_error *err) {
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, s, err));
-  GB_TRY(gb_cuda_pass_clear(s, err));
-  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
-  return gb_cuda_pass_send_centres(s, c->centre, err);
+  return gb_cuda_pass_bring_centres(s, c, err);
 }
 
 static gb_status spread (gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,
@@ -143,11 +129,12 @@ static gb_status read_point (gb_device *dev, const gb_points *x, const double *s
   gb_cuda_points s;
   GB_TRY(gb_cuda_pass_open(dev, x, 0, NULL, &s, err));
   const gb_cuda_pass point = gb_cuda_pass_part(&s, row, 1);
-  const size_t most = s.gpu->room_bytes / sizeof(double);
+  GB_TRY(gb_cuda_pass_measure(&s, &point, err));
+  const size_t most = s.room_bytes / sizeof(double);
   for (size_t first = 0; first < x->d; first += most) {
     const size_t some = least_of(x->d - first, most);
-    GB_CUDA_TRY(gb_cuda_features(&point, first, some, (double *)(void *)s.gpu->room, s.gpu->stream));
-    GB_TRY(gb_cuda_download(s.gpu, out + first, s.gpu->room, some * sizeof *out, err));
+    GB_CUDA_TRY(gb_cuda_features(&point, first, some, (double *)(void *)s.room, s.gpu->stream));
+    GB_TRY(gb_cuda_download(s.gpu, out + first, s.room, some * sizeof *out, err));
   }
   for (size_t t = 0; t < x->d; t++) {
     if (s.p.f64) out[t] -= shift[t];
@@ -175,12 +162,12 @@ static gb_status farthest (gb_device *dev, const gb_points *x, const gb_centres 
   far_list l = {first, most, have, far};
   GB_TRY(open_compared(dev, x, c, scratch, &s, err));
   s.p.label = (int32_t *)label; /* which is only read */
-  const size_t some = least_of(gb_cuda_pass_some(&s, 1), s.gpu->room_bytes / sizeof *s.p.apart);
+  const size_t some = least_of(gb_cuda_pass_some(&s, 1), s.room_bytes / sizeof *s.p.apart);
   for (size_t i = 0; i < x->n; i += some) {
     const size_t n = least_of(x->n - i, some);
     gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
-    part.apart = (double *)(void *)s.gpu->room;
-    GB_TRY(gb_cuda_pass_turn(&s, n, 1, err));
+    part.apart = (double *)(void *)s.room;
+    GB_TRY(gb_cuda_pass_turn(&s, &part, 1, err));
     GB_CUDA_TRY(gb_cuda_find_apart(&part, gb_cuda_pass_groups(&s), s.gpu->stream));
     GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_look(s.gpu, part.apart, n * sizeof *part.apart, keep_farthest, &l, err));
@@ -195,6 +182,7 @@ static gb_status relabel (gb_device *dev, const gb_points *x, const gb_centres *
   set_quanta(&s, q, label, sums);
   GB_TRY(gb_cuda_pass_send_shift(&s, c->shift, err));
   const gb_cuda_pass point = gb_cuda_pass_part(&s, row, 1);
+  GB_TRY(gb_cuda_pass_measure(&s, &point, err));
   GB_CUDA_TRY(gb_cuda_relabel(&point, to, s.gpu->stream));
   return GB_OK;
 }
@@ -207,13 +195,13 @@ static gb_status closer (gb_device *dev, const gb_points *x, const gb_centres *c
   GB_TRY(gb_cuda_pass_open(dev, x, c->k, scratch, &s, err));
   if (c->k > 0) GB_TRY(open_compared(dev, x, c, scratch, &s, err));
   s.p.scale = scale, s.p.fresh = first, s.p.near = near;
-  s.p.block = (int64_t *)(void *)s.gpu->room;
-  const size_t room = s.gpu->room_bytes / sizeof *block * GB_CLUSTER_BLOCK;
+  s.p.block = (int64_t *)(void *)s.room;
+  const size_t room = s.room_bytes / sizeof *block * GB_CLUSTER_BLOCK;
   const size_t some = least_of(gb_cuda_pass_some(&s, c->k), room);
   for (size_t i = 0; i < x->n; i += some) {
     const size_t n = least_of(x->n - i, some);
     const gb_cuda_pass part = gb_cuda_pass_part(&s, i, n);
-    GB_TRY(gb_cuda_pass_turn(&s, n, c->k, err));
+    GB_TRY(gb_cuda_pass_turn(&s, &part, c->k, err));
     GB_CUDA_TRY(gb_cuda_come_closer(&part, s.gpu->stream));
     GB_TRY(gb_cuda_feed_on(s.gpu, err));
     GB_TRY(gb_cuda_download(s.gpu, block + i / GB_CLUSTER_BLOCK, part.block,
@@ -244,7 +232,7 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   s.p.scale = scale;
   s.p.near = (void *)near; /* which is only read */
   gb_cuda_pass part = gb_cuda_pass_part(&s, first, n);
-  part.block = (int64_t *)(void *)s.gpu->room;
+  part.block = (int64_t *)(void *)s.room;
   GB_CUDA_TRY(gb_cuda_list_potentials(&part, s.gpu->stream));
   GB_TRY(gb_cuda_download(s.gpu, q, part.block, n * sizeof *q, err));
   for (size_t i = 0; i < n; i++) {
@@ -254,13 +242,15 @@ static gb_status pick (gb_device *dev, const gb_points *x, size_t block, double 
   return GB_OK;
 }
 
-const gb_cluster_ops gb_cuda_cluster_ops = {.feed = gb_cuda_feed,
+const gb_cluster_ops gb_cuda_cluster_ops = {.unit_rows = true,
+                                            .feed = gb_cuda_feed,
                                             .fed = gb_cuda_fed,
                                             .workers = workers,
                                             .scratch = scratch_bytes,
                                             .range = range,
                                             .begin = begin,
                                             .assign = assign,
+                                            .assign_bounded = gb_cuda_assign_bounded,
                                             .end = end,
                                             .gather = gather,
                                             .spread = spread,
@@ -269,4 +259,7 @@ const gb_cluster_ops gb_cuda_cluster_ops = {.feed = gb_cuda_feed,
                                             .relabel = relabel,
                                             .closer = closer,
                                             .potentials = potentials,
-                                            .pick = pick};
+                                            .pick = pick,
+                                            .nearer = gb_cuda_nearer,
+                                            .lots = gb_cuda_lots,
+                                            .tally = gb_cuda_tally_weights};

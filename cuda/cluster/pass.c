@@ -5,7 +5,7 @@
 
 #include "cuda/cluster/feed.h"
 
-/* -- scratch: the tally, the shift (d), centres; of 'range' the ends of columns, where centres are */
+/* -- scratch: the tally, the shift (d), centres; of 'range' the ends of columns, where centres are; how far these moved (k) */
 
 static size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }
 
@@ -17,10 +17,16 @@ static size_t centre_bytes (size_t size, size_t k, size_t d) {
 
 size_t gb_cuda_pass_bytes (gb_dtype compute, size_t k, size_t d) {
   const size_t size = gb_dtype_size(compute);
-  return rounded(sizeof(gb_cuda_tally)) + rounded(d * size) + rounded(centre_bytes(size, k, d));
+  return rounded(sizeof(gb_cuda_tally)) + rounded(d * size) + rounded(centre_bytes(size, k, d)) +
+         rounded(k * sizeof(float));
 }
 
 static size_t size_of (const gb_cuda_points *s) { return s->p.f64 ? sizeof(double) : sizeof(float); }
+
+/* Points of a launch whose lengths take half of the room. */
+static size_t units_of (const gb_cuda *gpu) {
+  return gpu->room_bytes / (2 * sizeof(gb_cuda_unit)) / GB_CLUSTER_BLOCK * GB_CLUSTER_BLOCK;
+}
 
 gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void *scratch, gb_cuda_points *out,
                              gb_error *err) {
@@ -34,12 +40,18 @@ gb_status gb_cuda_pass_open (gb_device *dev, const gb_points *x, size_t k, void 
                                 .f64 = gb_points_compute(x->dtype) == GB_F64,
                                 .n = x->n,
                                 .d = x->d,
-                                .k = k}};
+                                .k = k,
+                                .ranks = gb_cuda_ranks_of(k, x->d)}};
+  const size_t units = x->unit ? rounded(units_of(out->gpu) * sizeof(gb_cuda_unit)) : 0;
+  if (x->unit) out->p.unit = (gb_cuda_unit *)(void *)out->gpu->room;
+  out->room = out->gpu->room + units;
+  out->room_bytes = out->gpu->room_bytes - units;
   if (at != NULL) {
     out->p.tally = (gb_cuda_tally *)(void *)at;
     out->p.shift = at += rounded(sizeof(gb_cuda_tally));
     out->p.centres = at += rounded(x->d * size_of(out));
     out->p.ends = (unsigned long long *)(void *)at;
+    out->move = (float *)(void *)(at + rounded(centre_bytes(size_of(out), k, x->d)));
   }
   return gb_cuda_enter(out->gpu, err);
 }
@@ -118,7 +130,7 @@ static double square_of (size_t d, const double *c) {
 
 gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre, gb_error *err) {
   const size_t k = s->p.k, d = s->p.d;
-  const gb_cuda_ranks r = gb_cuda_ranks_of(k, d);
+  const gb_cuda_ranks r = s->p.ranks;
   numbers b = numbers_to(s, s->p.centres);
   for (size_t first = 0; first < r.count; first += r.width) {
     const size_t some = r.count - first < r.width ? r.count - first : r.width;
@@ -129,6 +141,29 @@ gb_status gb_cuda_pass_send_ranks (gb_cuda_points *s, const double *centre, gb_e
         GB_TRY(add(&b, i < k && t < d ? -2 * centre[i * d + t] : 0, err));
   }
   return end(&b, err);
+}
+
+gb_status gb_cuda_pass_bring_centres (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
+  GB_TRY(gb_cuda_pass_clear(s, err));
+  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
+  return gb_cuda_pass_send_centres(s, c->centre, err);
+}
+
+gb_status gb_cuda_pass_bring_ranks (gb_cuda_points *s, const gb_centres *c, gb_error *err) {
+  GB_TRY(gb_cuda_pass_clear(s, err));
+  GB_TRY(gb_cuda_pass_send_shift(s, c->shift, err));
+  return gb_cuda_pass_send_ranks(s, c->centre, err);
+}
+
+static void add_whole (void *ud, const void *piece, size_t bytes) {
+  int64_t **out = ud;
+  const int64_t *v = piece;
+  for (size_t i = 0; i < bytes / sizeof *v; i++) *(*out)++ += v[i];
+}
+
+gb_status gb_cuda_pass_add (const gb_cuda_points *s, const int64_t *from, size_t count, int64_t *out,
+                            gb_error *err) {
+  return gb_cuda_look(s->gpu, from, count * sizeof *from, add_whole, &out, err);
 }
 
 /* -- launches */
@@ -144,7 +179,8 @@ size_t gb_cuda_pass_some (const gb_cuda_points *s, size_t others) {
   const double most = 0.01 / seconds_of(s, GB_CLUSTER_BLOCK, others);
   size_t blocks = most < 1 ? 1 : most < 0x1p20 ? (size_t)most : (size_t)1 << 20;
   if (s->gpu->panel != 0) blocks = s->gpu->panel / (GB_CLUSTER_BLOCK * sizeof(int32_t)) + 1;
-  return blocks * GB_CLUSTER_BLOCK;
+  const size_t some = blocks * GB_CLUSTER_BLOCK;
+  return s->p.unit == NULL || some < units_of(s->gpu) ? some : units_of(s->gpu);
 }
 
 gb_cuda_pass gb_cuda_pass_part (const gb_cuda_points *s, size_t first, size_t n) {
@@ -158,18 +194,29 @@ gb_cuda_pass gb_cuda_pass_part (const gb_cuda_points *s, size_t first, size_t n)
   return p;
 }
 
-gb_status gb_cuda_pass_turn (gb_cuda_points *s, size_t n, size_t others, gb_error *err) {
+unsigned gb_cuda_pass_groups (const gb_cuda_points *s) { return 4 * (unsigned)s->gpu->multiprocessors; }
+
+gb_status gb_cuda_pass_measure (gb_cuda_points *s, const gb_cuda_pass *part, gb_error *err) {
+  if (part->unit == NULL) return GB_OK;
+  GB_CUDA_TRY(gb_cuda_find_lengths(part, gb_cuda_pass_groups(s), s->gpu->stream));
+  return GB_OK;
+}
+
+gb_status gb_cuda_pass_wait (gb_cuda_points *s, size_t n, size_t others, gb_error *err) {
   return gb_cuda_pace(s->gpu, seconds_of(s, (double)n, others), err);
 }
 
-unsigned gb_cuda_pass_groups (const gb_cuda_points *s) { return 4 * (unsigned)s->gpu->multiprocessors; }
+gb_status gb_cuda_pass_turn (gb_cuda_points *s, const gb_cuda_pass *part, size_t others, gb_error *err) {
+  GB_TRY(gb_cuda_pass_wait(s, part->n, others, err));
+  return gb_cuda_pass_measure(s, part, err);
+}
 
 gb_status gb_cuda_pass_run (gb_cuda_points *s, size_t others, gb_cuda_pass_launch *launch, gb_error *err) {
   const size_t some = gb_cuda_pass_some(s, others);
   for (size_t first = 0; first < s->p.n; first += some) {
     const size_t n = s->p.n - first < some ? s->p.n - first : some;
     const gb_cuda_pass part = gb_cuda_pass_part(s, first, n);
-    GB_TRY(gb_cuda_pass_turn(s, n, others, err));
+    GB_TRY(gb_cuda_pass_turn(s, &part, others, err));
     GB_CUDA_TRY(launch(&part, gb_cuda_pass_groups(s), s->gpu->stream));
   }
   return gb_cuda_feed_on(s->gpu, err);

@@ -3,14 +3,18 @@
 
 enum { THREADS = 256 };
 
+/* Numbers of T as doubles. */
+template <class T>
 static __global__ void features (GB_PARAMETER gb_cuda_pass p, size_t first, size_t count, double *out) {
   for (size_t t = (size_t)blockIdx.x * THREADS + threadIdx.x; t < count; t += (size_t)gridDim.x * THREADS)
-    out[t] = gb_feature<double>(p, 0, first + t);
+    out[t] = (double)gb_feature<T>(p, 0, first + t);
 }
 
 extern "C" cudaError_t gb_cuda_features (const gb_cuda_pass *p, size_t first, size_t count, double *out,
                                          cudaStream_t s) {
-  GB_LAUNCH(features, (unsigned)((count + THREADS - 1) / THREADS), THREADS, 0, s, *p, first, count, out);
+  const unsigned blocks = (unsigned)((count + THREADS - 1) / THREADS);
+  if (p->f64) GB_LAUNCH((features<double>), blocks, THREADS, 0, s, *p, first, count, out);
+  else GB_LAUNCH((features<float>), blocks, THREADS, 0, s, *p, first, count, out);
   return cudaGetLastError();
 }
 

@@ -28,7 +28,7 @@ extern "C" cudaError_t gb_cuda_clear_ends (const gb_cuda_pass *p, cudaStream_t s
 }
 
 static GB_DEVICE void note_bad (const gb_cuda_pass &p, size_t row, size_t column) {
-  atomicMin(&p.tally->bad, (unsigned long long)((p.first + row) * (p.d + 1) + column));
+  atomicMin(&p.tally->bad, (unsigned long long)((p.first + row) * (p.d + 2) + column));
 }
 
 /* 'across' threads, a power of two, go along columns; those of other rows in a thread block are brought together. */
@@ -39,8 +39,9 @@ template <class T> static __global__ void find_ends (GB_PARAMETER gb_cuda_pass p
     const size_t t = t0 + c;
     T least = (T)INFINITY, most = -(T)INFINITY;
     for (size_t i = (size_t)blockIdx.x * down + r; t < p.d && i < p.n; i += (size_t)gridDim.x * down) {
-      const T v = gb_feature<T>(p, i, t);
-      if (!(v - v == 0)) note_bad(p, i, t);
+      const T raw = gb_element<T>(p, i, t), v = p.unit == NULL ? raw : gb_directed(raw, p.unit[i]);
+      if (!(v - v == 0))
+        note_bad(p, i, raw - raw == 0 ? p.d + 1 : t); /* of a length of 0, or of what another column has */
       least = v < least ? v : least;
       most = v > most ? v : most;
     }

@@ -38,10 +38,6 @@ static GB_DEVICE void squares_apart (const gb_cuda_pass &p, size_t first, size_t
   }
 }
 
-static GB_DEVICE int64_t potential (const gb_cuda_pass &p, size_t i, double near) {
-  return gb_quanta(gb_weight(p, i) * near * p.scale);
-}
-
 /* A thread block a block of points. */
 template <class T> static __global__ void come_closer (GB_PARAMETER gb_cuda_pass p) {
   __shared__ int64_t room[THREADS / 32];
@@ -53,7 +49,7 @@ template <class T> static __global__ void come_closer (GB_PARAMETER gb_cuda_pass
     if (p.k > 0) squares_apart<T, 1>(p, first, 0, &got);
     if (i >= p.n) continue;
     if (p.fresh || got < near[i]) near[i] = got;
-    sum += potential(p, i, (double)near[i]);
+    sum += gb_potential(p, i, (double)near[i]);
   }
   sum = gb_block_sum(sum, room);
   if (threadIdx.x == 0) p.block[blockIdx.x] = sum;
@@ -77,7 +73,7 @@ template <class T> static __global__ void add_potentials (GB_PARAMETER gb_cuda_p
       squares_apart<T, TRIED>(p, first, seed, apart);
       if (i >= p.n) continue;
       GB_UNROLL
-      for (int s = 0; s < TRIED; s++) total[s] += potential(p, i, fmin((double)apart[s], (double)near[i]));
+      for (int s = 0; s < TRIED; s++) total[s] += gb_potential(p, i, fmin((double)apart[s], (double)near[i]));
     }
     GB_UNROLL
     for (int s = 0; s < TRIED; s++) {
@@ -98,7 +94,7 @@ extern "C" cudaError_t gb_cuda_add_potentials (const gb_cuda_pass *p, unsigned g
 
 template <class T> static __global__ void list_potentials (GB_PARAMETER gb_cuda_pass p) {
   for (size_t i = threadIdx.x; i < p.n; i += THREADS)
-    p.block[i] = potential(p, i, (double)((const T *)p.near)[i]);
+    p.block[i] = gb_potential(p, i, (double)((const T *)p.near)[i]);
 }
 
 extern "C" cudaError_t gb_cuda_list_potentials (const gb_cuda_pass *p, cudaStream_t s) {

@@ -1,19 +1,12 @@
 /* spread.cu - squared distances of points to the centres of their labels, in f64: 16 threads share a point. */
 #include "cuda/cluster/points.cuh"
 
-enum { THREADS = 256, LANES = 16 /* GB_LANES */ };
+enum { THREADS = 256, LANES = GB_CUDA_LANES };
 
-/* In the first of the 16 threads. As cpu/isa/cluster/points.inc, square_apart. */
+/* To the centre of its label. */
 template <class T> static GB_DEVICE double square_apart (const gb_cuda_pass &p, size_t i, bool there) {
-  const T *c = (const T *)p.centres;
-  double sum = 0;
-  if (there) c += (size_t)p.label[i] * p.d;
-  for (size_t t = threadIdx.x % LANES; there && t < p.d; t += LANES) {
-    const double gap = (double)gb_shifted<T>(p, i, t) - (double)c[t];
-    sum = gb_fused(gap, gap, sum);
-  }
-  for (int by = LANES / 2; by > 0; by /= 2) sum += __shfl_down_sync(~0u, sum, (unsigned)by, LANES);
-  return sum;
+  const T *c = (const T *)p.centres + (there ? (size_t)p.label[i] * p.d : 0);
+  return gb_square_apart<T>(p, i, there, [c] (size_t t) { return (double)c[t]; });
 }
 
 /* Points of a thread block, one after the other; whole warps stay together. */

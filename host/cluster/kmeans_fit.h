@@ -28,6 +28,7 @@ typedef struct gb_kmeans_candidates {
   void *near;       /* (most) of T */
   int64_t *block;   /* of them as points */
   double *no_shift; /* (d) zeros */
+  void *scratch;    /* of the home; NULL: that of the first part, which lies there */
 } gb_kmeans_candidates;
 
 typedef struct gb_kmeans_run {
@@ -87,6 +88,9 @@ static inline gb_centres gb_kmeans_centres (const gb_kmeans_run *r, const double
   return (gb_centres){.k = k, .shift = r->shift, .centre = centre};
 }
 
+/* Where a device's host arrays are booked. A device that is not the host's has a home. */
+static inline gb_device *gb_kmeans_home (gb_device *dev) { return dev->home == NULL ? dev : dev->home; }
+
 /* The value as a number of T. */
 static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
   return r->compute == GB_F64 ? v : (double)(float)v;
@@ -115,6 +119,7 @@ gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t
 
 /* What a fit takes of a piece on its device beside labels: for seeds, then for bounds. */
 size_t gb_kmeans_row_bytes (const gb_kmeans_options *o, const gb_points *x);
+size_t gb_kmeans_scratch_bytes (const gb_kmeans_options *o, const gb_device *dev, gb_dtype compute, size_t d);
 
 /* Blocks of a fit: of the host, and for each device. */
 typedef struct gb_kmeans_store {
@@ -151,8 +156,8 @@ static inline bool gb_kmeans_has_potentials (const gb_kmeans_options *o) {
 /* oversample.c: k-means||. Points that a round draws at most, and lots that a fit keeps of points. */
 size_t gb_kmeans_drawn_at_most (const gb_kmeans_options *o);
 size_t gb_kmeans_lots (const gb_kmeans_options *o);
-size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, gb_dtype compute, size_t d);
-gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, gb_dtype compute, size_t d,
+size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, const gb_kmeans_piece *first);
+gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, const gb_kmeans_piece *first,
                                               void *room);
 gb_status gb_kmeans_oversample (gb_kmeans_run *r, gb_error *err);
 

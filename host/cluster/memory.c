@@ -9,9 +9,10 @@ static size_t sums_bytes (const gb_device *dev, size_t k, size_t d) {
   return rounded(dev->ops->cluster->workers(dev) * k * (d + 1) * sizeof(int64_t));
 }
 
-static size_t scratch_bytes (const gb_kmeans_options *o, const gb_kmeans_piece *p) {
+size_t gb_kmeans_scratch_bytes (const gb_kmeans_options *o, const gb_device *dev, gb_dtype compute,
+                                size_t d) {
   const size_t most = o->k > GB_CLUSTER_SEEDS ? o->k : GB_CLUSTER_SEEDS;
-  return rounded(p->device->ops->cluster->scratch(p->device, gb_points_compute(p->x.dtype), most, p->x.d));
+  return rounded(dev->ops->cluster->scratch(dev, compute, most, d));
 }
 
 /* Parts of the host's block, in order. */
@@ -41,7 +42,7 @@ static layout lay_out (const gb_kmeans_options *o, size_t npieces, const gb_kmea
   l.move = take(&l.bytes, o->bounded ? o->k * sizeof(float) : 0);
   l.order = take(&l.bytes, o->bounded ? o->k * sizeof(int32_t) : 0);
   l.candidate = take(&l.bytes, gb_kmeans_seed_bytes(o, d));
-  l.many = take(&l.bytes, gb_kmeans_candidates_bytes(o, gb_points_compute(piece->x.dtype), d));
+  l.many = take(&l.bytes, gb_kmeans_candidates_bytes(o, piece));
   l.block = take(&l.bytes, gb_kmeans_has_potentials(o) ? blocks * sizeof(int64_t) : 0);
   return l;
 }
@@ -59,24 +60,22 @@ gb_kmeans_bytes gb_kmeans_bytes_of (const gb_kmeans_options *o, size_t npieces,
                                     const gb_kmeans_piece *piece) {
   const gb_device *dev = piece->device;
   gb_kmeans_bytes b = {.home = lay_out(o, npieces, piece).bytes};
-  b.candidates = gb_kmeans_candidates_bytes(o, gb_points_compute(piece->x.dtype), piece->x.d);
+  b.candidates = gb_kmeans_candidates_bytes(o, piece);
   b.sums = sums_bytes(dev, o->k, piece->x.d);
   for (size_t i = 0; i < npieces; i++) {
     if (piece[i].device != dev) continue;
     b.seeds += near_bytes(o, &piece[i].x);
     b.bounds += gb_kmeans_row_bytes(o, &piece[i].x) - near_bytes(o, &piece[i].x);
-    const size_t bytes = scratch_bytes(o, &piece[i]);
+    const size_t bytes = gb_kmeans_scratch_bytes(o, dev, gb_points_compute(piece[i].x.dtype), piece[i].x.d);
     if (bytes > b.scratch) b.scratch = bytes;
   }
   b.device = b.sums + b.seeds + b.bounds + b.scratch;
   return b;
 }
 
-static gb_ledger *home_of (gb_device *dev) { return dev->home == NULL ? &dev->ledger : &dev->home->ledger; }
-
 void gb_kmeans_release (gb_kmeans_store *s, gb_device *first) {
   for (size_t i = 0; i < s->ndevices; i++) gb_ledger_free(&s->device[i]->ledger, &s->of[i]);
-  gb_ledger_free(home_of(first), &s->host);
+  gb_ledger_free(&gb_kmeans_home(first)->ledger, &s->host);
 }
 
 static gb_status serve_device (gb_kmeans_store *s, const gb_kmeans_options *o, gb_kmeans_run *r,
@@ -105,7 +104,8 @@ static gb_status serve_device (gb_kmeans_store *s, const gb_kmeans_options *o, g
 gb_status gb_kmeans_furnish (gb_kmeans_run *r, gb_kmeans_store *s, const gb_kmeans_piece *piece,
                              gb_error *err) {
   const layout l = lay_out(r->o, r->nparts, piece);
-  GB_TRY(gb_ledger_alloc(home_of(piece->device), GB_MEM_WORKSPACE, l.bytes, "", "k-means", &s->host, err));
+  GB_TRY(gb_ledger_alloc(&gb_kmeans_home(piece->device)->ledger, GB_MEM_WORKSPACE, l.bytes, "", "k-means",
+                         &s->host, err));
   char *at = s->host.data;
   r->part = (gb_kmeans_part *)(void *)(at + l.parts);
   r->shift = (double *)(void *)(at + l.shift);
@@ -119,7 +119,7 @@ gb_status gb_kmeans_furnish (gb_kmeans_run *r, gb_kmeans_store *s, const gb_kmea
   r->move = (float *)(void *)(at + l.move);
   r->order = (int32_t *)(void *)(at + l.order);
   r->candidate = (double *)(void *)(at + l.candidate);
-  r->many = gb_kmeans_candidates_in(r->o, r->compute, r->d, at + l.many);
+  r->many = gb_kmeans_candidates_in(r->o, piece, at + l.many);
   int64_t *block = (int64_t *)(void *)(at + l.block);
   size_t first = r->first;
   for (size_t i = 0; i < r->nparts; i++) {

@@ -3,6 +3,8 @@
 ** nearest to it. Of more points the least lots count. Passes over the points: one of 2 k centres a round, or two. A point's lot depends on
 ** the seed, the round and the point's number alone. Source: Bahmani, Moseley, Vattani, Kumar & Vassilvitskii (2012), Scalable k-means++.
 **
+** The candidates lie at home: where the first device is another one, its home makes the passes over them.
+**
 ** Ranks exchange the total potential (place), lots (merge), rows of candidates (exchange) and their weights (sum); all have all candidates
 ** and choose alike. */
 #include <math.h>
@@ -27,9 +29,11 @@ static void *take (char *room, size_t *at, size_t bytes) {
   return from;
 }
 
-static size_t lay_out (const gb_kmeans_options *o, gb_dtype compute, size_t d, char *room,
+static size_t lay_out (const gb_kmeans_options *o, const gb_kmeans_piece *first, char *room,
                        gb_kmeans_candidates *c) {
-  const size_t most = 1 + ROUNDS * gb_kmeans_drawn_at_most(o), size = gb_dtype_size(compute);
+  const gb_dtype compute = gb_points_compute(first->x.dtype);
+  const size_t most = 1 + ROUNDS * gb_kmeans_drawn_at_most(o), size = gb_dtype_size(compute), d = first->x.d;
+  const gb_device *home = gb_kmeans_home(first->device);
   size_t bytes = 0;
   c->most = most;
   c->row = take(room, &bytes, most * d * size);
@@ -38,18 +42,19 @@ static size_t lay_out (const gb_kmeans_options *o, gb_dtype compute, size_t d, c
   c->near = take(room, &bytes, most * size);
   c->block = take(room, &bytes, (most + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK * sizeof(int64_t));
   c->no_shift = take(room, &bytes, d * sizeof(double));
+  if (home != first->device) c->scratch = take(room, &bytes, gb_kmeans_scratch_bytes(o, home, compute, d));
   return bytes;
 }
 
-size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, gb_dtype compute, size_t d) {
+size_t gb_kmeans_candidates_bytes (const gb_kmeans_options *o, const gb_kmeans_piece *first) {
   gb_kmeans_candidates c = {0};
-  return o->start == GB_KMEANS_PARALLEL ? lay_out(o, compute, d, NULL, &c) : 0;
+  return o->start == GB_KMEANS_PARALLEL ? lay_out(o, first, NULL, &c) : 0;
 }
 
-gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, gb_dtype compute, size_t d,
+gb_kmeans_candidates gb_kmeans_candidates_in (const gb_kmeans_options *o, const gb_kmeans_piece *first,
                                               void *room) {
   gb_kmeans_candidates c = {0};
-  if (o->start == GB_KMEANS_PARALLEL) lay_out(o, compute, d, room, &c);
+  if (o->start == GB_KMEANS_PARALLEL) lay_out(o, first, room, &c);
   return c;
 }
 
@@ -88,24 +93,29 @@ static gb_status add_candidates (sampling *s, size_t n, gb_error *err) {
 
 /* -- rounds */
 
+/* The least lots so far. */
+typedef struct least_lots {
+  size_t most, have;
+  gb_far_point *heap;
+} least_lots;
+
+static void keep_lot (void *ud, gb_far_point p) {
+  least_lots *l = ud;
+  gb_kmeans_keep_lot(p, l->most, l->heap, &l->have);
+}
+
 static gb_status draw_own (const sampling *s, size_t round, size_t most, size_t *have, gb_error *err) {
   const gb_kmeans_run *r = s->r;
   const double share = (double)most / (double)s->total;
-  *have = 0;
+  least_lots l = {.most = most, .heap = r->far};
   for (size_t i = 0; i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
     const gb_stream stream = {r->o->seed, FIRST_STREAM + round, p->first};
-    for (size_t b = 0; b < blocks_of(p->x); b++) {
-      gb_far_point drawn[GB_CLUSTER_BLOCK];
-      size_t n = 0;
-      if (p->block[b] <= 0) continue;
-      GB_TRY(gb_device_checked(
-          p->device,
-          gb_kmeans_ops(p)->lots(p->device, p->x, b, s->scale, p->near, &stream, share, drawn, &n, err),
-          err));
-      for (size_t j = 0; j < n; j++) gb_kmeans_keep_lot(drawn[j], most, r->far, have);
-    }
+    GB_TRY(gb_device_checked(
+        p->device,
+        gb_kmeans_ops(p)->lots(p->device, p->x, s->scale, p->near, &stream, share, keep_lot, &l, err), err));
   }
+  *have = l.have;
   return GB_OK;
 }
 
@@ -161,7 +171,8 @@ static gb_status weigh (sampling *s, gb_error *err) {
   for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
     const gb_kmeans_part *p = &r->part[i];
     st = gb_device_checked(
-        p->device, gb_kmeans_ops(p)->tally(p->device, p->x, p->label, r->q.weight, c->tally, err), err);
+        p->device, gb_kmeans_ops(p)->tally(p->device, p->x, p->label, r->q.weight, c->have, c->tally, err),
+        err);
   }
   GB_TRY(gb_comm_sum(r->o->comm, c->tally, c->have, st, err));
   const size_t bytes = r->d * gb_dtype_size(r->compute), all = c->have;
@@ -180,7 +191,7 @@ static gb_status choose (const sampling *s, gb_error *err) {
   const gb_kmeans_candidates *c = s->c;
   gb_kmeans_options o = *r->o;
   o.comm = NULL;
-  gb_kmeans_piece piece = {.device = r->part->device, .weight = c->weight};
+  gb_kmeans_piece piece = {.device = gb_kmeans_home(r->part->device), .weight = c->weight};
   piece.x = (gb_points){.at = c->row,
                         .dtype = r->compute,
                         .row = (ptrdiff_t)r->d,
@@ -192,7 +203,7 @@ static gb_status choose (const sampling *s, gb_error *err) {
                          .piece = &piece,
                          .x = &piece.x,
                          .weight = c->weight,
-                         .scratch = r->part->scratch,
+                         .scratch = c->scratch == NULL ? r->part->scratch : c->scratch,
                          .near = c->near,
                          .block = c->block};
   gb_kmeans_run over = *r;

@@ -96,6 +96,8 @@ static inline void gb_keep_far (gb_far_point p, size_t most, gb_far_point *far, 
   far[at] = p;
 }
 
+typedef void gb_take_point (void *ud, gb_far_point p);
+
 /* Numbers of points: those of x begin with 'base'. */
 typedef struct gb_stream {
   uint64_t seed, stream;
@@ -166,15 +168,16 @@ typedef struct gb_cluster_ops {
                     int64_t target, size_t *row, gb_error *err);
 
   /* Many seeds at once (k-means||); NULL: the device has them not. 'nearer' lowers 'near' by all centres, label[i] becoming the number,
-  ** first + j, of that one, and gives the potentials of blocks as 'closer' does. 'lots' gives of a block the points that are drawn, each
-  ** by a number u of its own (gb_rand_uniform of the stream, index base + i): those with u < share times their potential, apart = u /
-  ** (share * potential). 'tally' adds the weight of each point, times 'scale', to out[label]. */
+  ** first + j, of that one, and gives the potentials of blocks as 'closer' does. 'lots' shows to 'take' the points that are drawn, each by
+  ** a number u of its own (gb_rand_uniform of the stream, index base + i), in any order: those with u < share times their potential,
+  ** apart = u / (share * potential). 'tally' adds the weight of each point, times 'scale', to out[label]; labels are less than 'count'.
+  ** 'lots' and 'tally' read no rows. */
   gb_status (*nearer)(gb_device *dev, const gb_points *x, const gb_centres *c, double scale, int32_t first,
                       bool fresh, void *near, int32_t *label, int64_t *block, void *scratch, gb_error *err);
-  gb_status (*lots)(gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
-                    const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
-  gb_status (*tally)(gb_device *dev, const gb_points *x, const int32_t *label, double scale, int64_t *out,
-                     gb_error *err);
+  gb_status (*lots)(gb_device *dev, const gb_points *x, double scale, const void *near, const gb_stream *s,
+                    double share, gb_take_point *take, void *ud, gb_error *err);
+  gb_status (*tally)(gb_device *dev, const gb_points *x, const int32_t *label, double scale, size_t count,
+                     int64_t *out, gb_error *err);
 } gb_cluster_ops;
 
 #endif

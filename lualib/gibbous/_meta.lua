@@ -1043,8 +1043,8 @@ function gb.load(path, o) end
 --- tensor (k, d), or a function of the points, k and the run); n_init ("auto": 10 for random and functions, else 1);
 --- max_iter (300); tol (1e-4 of the mean variance of the columns); algorithm ("auto", "lloyd", "elkan": the same with fewer
 --- distances, "minibatch"); spherical (true: rows divided by their lengths, centroids of length 1); seed (0); weights, one a row;
---- device: a name or a list of names, of the devices that pass over the rows, else where these lie; budget: bytes of each
---- account, or bytes by name of a device; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their
+--- device: a name or a list of names, of the devices that pass over the rows, else where these lie: a GPU makes every pass but
+--- mini-batches, in emulation so far; budget: bytes of each account, or bytes by name of a device; ranks (true: points are those of all ranks of gb.mpi, each gives its own and has their
 --- labels). device_bytes: what the fit took on devices other than the host, by name.
 ---@param o {k: integer, init: string|gibbous.tensor|function, n_init: integer|string, max_iter: integer, tol: number, algorithm: string, spherical: boolean, seed: integer, budget: integer|string|table<string, integer|string>, device: string|string[], weights: gibbous.tensor, ranks: boolean}
 ---@return gibbous.kmeans

@@ -49,6 +49,23 @@ describe("gb.kmeans over several devices", function()
         end
       end
     end
+    for _, device in ipairs{"cpu:2", {"cpu:3", "cpu", "cpu:2"}} do
+      local o <const> = {k = 6, init = "k-means||", algorithm = "elkan", spherical = true}
+      local want <const> = gb.kmeans(o):fit(x)
+      o.device = device
+      local p <const> = gb.kmeans(o):plan(x)
+      for _, budget in ipairs{false, true} do
+        o.budget = budget and {cpu = p.peak, [p.devices[1].name] = p.devices[1].peak} or nil
+        settle()
+        local km <const> = gb.kmeans(o):fit(x)
+        same(want, km)
+        assert.equal(p.peak, km.bytes)
+        for _, d in ipairs(p.devices) do assert.equal(d.peak, km.device_bytes[d.name]) end
+      end
+      o.budget = {[p.devices[1].name] = p.devices[1].peak - 1}
+      local err <const> = raises("refused", " on cpu:", gb.kmeans(o).fit, gb.kmeans(o), x)
+      assert.equal(p.devices[1].peak, err.minimum)
+    end
     local lazy <const> = gb.randn(500000, 4, {seed = 9})
     local o <const> = {k = 3, max_iter = 2, device = {"cpu", "cpu:2"}}
     same(gb.kmeans{k = 3, max_iter = 2}:fit(lazy), gb.kmeans(o):fit(lazy))

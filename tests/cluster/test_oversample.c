@@ -42,26 +42,34 @@ static void come_nearer (seeds *s, const double *centre, size_t k, int32_t first
   assert_memory_equal(s->block, want, sizeof want);
 }
 
+typedef struct drawn {
+  size_t n;
+  gb_far_point point[N];
+} drawn;
+
+static void take (void *ud, gb_far_point p) {
+  drawn *d = ud;
+  d->point[d->n++] = p;
+}
+
 static void check_lots (const seeds *s, double share) {
   gb_error err;
-  gb_far_point drawn[GB_CLUSTER_BLOCK];
-  size_t have, all = 0;
+  static drawn d;
+  size_t at = 0;
   const gb_stream stream = {11, 17, 1000};
-  for (size_t b = 0; b <= N / GB_CLUSTER_BLOCK; b++) {
-    size_t at = 0;
-    assert_int_equal(s->dev->ops->cluster->lots(s->dev, &s->points, b, s->scale, s->near, &stream, share,
-                                                drawn, &have, &err),
-                     GB_OK);
-    for (size_t i = b * GB_CLUSTER_BLOCK; i < N && i < (b + 1) * GB_CLUSTER_BLOCK; i++) {
-      const double q = (double)llrint(s->weight[i] * s->near[i] * s->scale);
-      const double lot = gb_rand_uniform(11, 17, 1000 + i) / (share * q);
-      if (!(q > 0 && lot < 1)) continue;
-      assert_true(at < have && drawn[at].row == 1000 + i && drawn[at].apart == lot);
-      at++, all++;
-    }
-    assert_int_equal(at, have);
+  d.n = 0;
+  assert_int_equal(
+      s->dev->ops->cluster->lots(s->dev, &s->points, s->scale, s->near, &stream, share, take, &d, &err),
+      GB_OK);
+  for (size_t i = 0; i < N; i++) {
+    const double q = (double)llrint(s->weight[i] * s->near[i] * s->scale);
+    const double lot = gb_rand_uniform(11, 17, 1000 + i) / (share * q);
+    if (!(q > 0 && lot < 1)) continue;
+    assert_true(at < d.n && d.point[at].row == 1000 + i && d.point[at].apart == lot);
+    at++;
   }
-  assert_true(all > 10 && all < 90); /* about 40 */
+  assert_int_equal(at, d.n);
+  assert_true(at > 10 && at < 90); /* about 40 */
 }
 
 static void passes_are_plain_loops (void **state) {
@@ -80,7 +88,7 @@ static void passes_are_plain_loops (void **state) {
   come_nearer(&s, s.x + 100 * D, 3, K);
   for (size_t b = 0; b <= N / GB_CLUSTER_BLOCK; b++) total += s.block[b];
   check_lots(&s, 40 / (double)total);
-  assert_int_equal(s.dev->ops->cluster->tally(s.dev, &s.points, s.label, 2, tally, &err), GB_OK);
+  assert_int_equal(s.dev->ops->cluster->tally(s.dev, &s.points, s.label, 2, K + 3, tally, &err), GB_OK);
   for (size_t i = 0; i < N; i++) want[s.label[i]] += (int64_t)(2 * s.weight[i]);
   assert_memory_equal(tally, want, sizeof want);
   free(s.scratch);

@@ -71,8 +71,8 @@ describe("gb.kmeans on GPUs", function()
 local dtype <const> = %q
 local x <const>, weights <const> = blobs(9000, 7, dtype), (gb.range(1, 9000) %% 7):eval()
 local count = 0
-for i, init in ipairs{"k-means++", "random"} do
-  local o <const>, more <const> = {k = 9, init = init, n_init = 2, max_iter = 5}, {weights = i == 1 and weights or nil}
+for i, init in ipairs{"k-means++", "random", "k-means||"} do
+  local o <const>, more <const> = {k = 9, init = init, n_init = 2, max_iter = 5}, {weights = i ~= 2 and weights or nil}
   local want <const> = gb.kmeans(o):fit(x, more)
   for at = 1, dtype:match "^f[63]" and #lists or 2 do
     local list <const> = lists[at]
@@ -103,9 +103,85 @@ print(count)]]
   local schedules <const> = {f64 = "lazy", f32 = "3", f16 = "eager", bf16 = "7", i64 = "11", i32 = "2"}
   for dtype, schedule in pairs(schedules) do
     it(("have the bits of the CPU, and the bytes of the plan, for %s"):format(dtype), function()
-      assert.same({dtype:match "^f[63]" and "24" or "12"}, run(grid:format(dtype), "EMU_SCHEDULE=" .. schedule))
+      assert.same({dtype:match "^f[63]" and "36" or "18"}, run(grid:format(dtype), "EMU_SCHEDULE=" .. schedule))
     end)
   end
+
+  it("take rows divided by their lengths, wherever they lie, and name those that have none", function()
+    assert.same({"ok"}, run([[
+local function at(i) return gb.tensor({i}, {dtype = "i64"}) end
+for _, dtype in ipairs{"f64", "f32", "bf16", "i32"} do
+  local x <const>, weights <const> = blobs(5000, 6, dtype), (gb.range(1, 5000) % 7):eval()
+  local o <const>, more <const> = {k = 7, spherical = true, max_iter = 6}, {weights = weights}
+  local want <const> = gb.kmeans(o):fit(x, more)
+  for i, list in ipairs(lists) do
+    local there <const> = with(o, {device = list})
+    local budget <const> = smallest(gb.kmeans(there):plan(x, more), i % 2 == 0 and 0 or 1 << 20)
+    local what <const> = ("%s on %s"):format(dtype, name(list))
+    local km <const> = fit(with(there, {budget = budget}), x, more, what)
+    same(want, km, what)
+    assert(want:predict(x):equal(km:predict(x)) and want:score(x, more) == km:score(x, more), what)
+    same(want, (fit(there, {x:slice(1, 1, 700):to "cuda:1":eval(), x:slice(1, 701, 5000)}, more, what)), what)
+  end
+  local there <const> = x:t():eval():to "cuda:0":eval():t()
+  same(want, (fit(o, there, more, dtype .. " there")), dtype .. " there")
+end
+local x <const> = blobs(5000, 6, "f32")
+local start <const> = {k = 3, spherical = true, init = gb.tensor{{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 1}, {0, 0, 0, 0, 1, 1}}}
+local a <const>, b <const> = gb.kmeans(start), gb.kmeans(with(start, {device = {"cuda:1", "cpu"}}))
+for i = 1, 3 do
+  a:partial_fit(x:slice(1, 1000 * i, 1000 * i + 1500))
+  b:partial_fit(x:slice(1, 1000 * i, 1000 * i + 1500))
+end
+assert(a.centroids:equal(b.centroids) and a.inertia == b.inertia, "partial_fit")
+local zero <const>, odd <const> = gb.zeros(1, 6):to "f32", x:slice(1, 1, 1):put(2, at(4), 0 / 0)
+for _, rows in ipairs{{1, 2}, {961, 960}, {2881, 2880}, {5000, 4999}} do
+  local y <const> = x:put(1, at(rows[1]), zero):eval()
+  for _, bad in ipairs{y, y:put(1, at(rows[2]), odd):eval()} do
+    local home <const> = gb.kmeans{k = 3, spherical = true}
+    local _, want <const> = pcall(home.fit, home, bad)
+    assert(want.code == "nan" and (want.message:find "has length 0, and no" or want.message:find "not finite in column 4"))
+    for _, list in ipairs(lists) do
+      local there <const> = {k = 3, spherical = true, device = list}
+      local km <const> = gb.kmeans(with(there, {budget = smallest(gb.kmeans(there):plan(x), 0)}))
+      local ok <const>, err <const> = pcall(km.fit, km, bad)
+      assert(not ok and err.code == "nan" and err.message == want.message, tostring(err))
+      same(gb.kmeans{k = 3, spherical = true}:fit(x), km:fit(x), "without it")
+    end
+  end
+end
+print "ok"]]))
+  end)
+
+  it("make every kind of fit, drawn at random, and such of fewer different rows than centroids", function()
+    for seed = 1, 3 do
+      assert.same({"ok"}, run(("local seed <const> = %d\n"):format(seed) .. [[
+math.randomseed(seed)
+local function one(of) return of[math.random(#of)] end
+local fits = 0
+while fits < 14 do
+  local dtype <const> = one{"f64", "f32", "f16", "bf16", "i64", "i32"}
+  local n <const>, d <const> = math.random(900, 6000), math.random(14)
+  local rows <const> = (gb.randn(n, d, {seed = seed * 100 + fits}) * 2 + gb.range(1, n):unsqueeze(2) % 7 + 30)
+  local few <const> = math.random(3) == 1
+  local x <const> = (few and (rows:slice(1, 1, 5):index(1, gb.range(1, n, 1, {dtype = "i64"}) % 5 + 1)) or rows) * 10
+  local points <const> = (dtype:match "^i" and x:round() or x):to{dtype = dtype}:eval()
+  local o <const> = {k = math.random(2, 40), init = one{"k-means++", "k-means||", "k-means||", "random"}, seed = math.random(99),
+    spherical = math.random(2) == 1, algorithm = one{"lloyd", "elkan", "elkan"}, max_iter = math.random(12), n_init = 1}
+  local more <const> = {weights = math.random(2) == 1 and (gb.range(1, n) % math.random(2, 5)):eval() or nil}
+  local list <const> = one(lists)
+  local what <const> = ("fit %d of %d on %s: %s (%d, %d), k = %d, %s, %s%s"):format(fits, seed, name(list), dtype, n, d, o.k,
+    o.init, o.algorithm, o.spherical and ", spherical" or "")
+  local want <const> = gb.kmeans(o):fit(points, more)
+  local there <const> = with(o, {device = list})
+  there.budget = one{1 << 30, smallest(gb.kmeans(there):plan(points, more), 0)}
+  same(want, (fit(there, points, more, what)), what)
+  assert(not few or want.empty == math.max(0, o.k - 5) or o.spherical or more.weights, what)
+  fits = fits + 1
+end
+print "ok"]], "EMU_SCHEDULE=" .. ({"lazy", "5", "eager"})[seed]))
+    end
+  end)
 
   it("read rows where they lie, and any strides, lists and weights", function()
     assert.same({"ok"}, run([[
@@ -298,10 +374,11 @@ print "ok"]], ("EMU_SCHEDULE=5 GIBBOUS_CUDA_PANEL=4096 EMU_FAIL=kernel:*@%d=int"
     local seen <const> = {}
     for i = 1, 40 do
       local code <const> = ({2, 700, 999})[i % 3 + 1]
-      local out <const> = run([[
+      local more <const> = i % 2 == 0 and "" or ', spherical = true, init = "k-means||", algorithm = "elkan"'
+      local out <const> = run(("local plain <const> = {k = 5, max_iter = 3%s}\n"):format(more) .. [[
 local ok <const>, err = pcall(function()
   local x <const> = blobs(5000, 6, "f32")
-  local o <const> = {k = 5, max_iter = 3, device = {"cuda:0", "cuda:1"}}
+  local o <const> = with(plain, {device = {"cuda:0", "cuda:1"}})
   o.budget = smallest(gb.kmeans(o):plan(x), 0)
   local km <const> = gb.kmeans(o)
   local fine <const>, why <const> = pcall(km.fit, km, x)
@@ -309,7 +386,7 @@ local ok <const>, err = pcall(function()
     assert(km.centroids == nil)
     error(why, 0)
   end
-  same(gb.kmeans{k = 5, max_iter = 3}:fit(x), km, "spoilt")
+  same(gb.kmeans(plain):fit(x), km, "spoilt")
 end)
 if ok then print "right" elseif type(err) == "string" then print(err) else print(err.code) end
 err = nil

@@ -1,5 +1,5 @@
 /* Passes over points on a GPU against the CPU's, bit for bit: shapes around the edges of tiles and blocks, types, strides, weights,
-** ties, points that are not finite; whole fits on any devices; memory, interrupts. */
+** rows as they are and divided by their lengths, ties, points that are not finite; whole fits on any devices; memory, interrupts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,11 @@ static uint64_t draws;
 
 static double uniform (void) { return gb_rand_uniform(11, 9, draws++); }
 static size_t draw (size_t below) { return (size_t)(uniform() * (double)below) % below; }
+
+static gb_error error;
+static void good (gb_status st) {
+  if (st != GB_OK) fail_msg("%s", error.text);
+}
 
 /* -- the same bytes on both sides */
 
@@ -66,6 +71,7 @@ enum { TYPES = sizeof types / sizeof *types };
 typedef struct scene {
   size_t n, d, k;
   gb_dtype dtype;
+  bool unit;
   twin points, weight, label, sums, near, scratch;
   gb_points x[2]; /* of the CPU, of the GPU */
   double *shift, *centre;
@@ -80,8 +86,10 @@ static double round_to (gb_dtype compute, double v) { return compute == GB_F64 ?
 /* Of few values, so that some are equal; the one half of the points are copies of others. */
 static void fill_points (scene *s, size_t elements) {
   for (size_t i = 0; i < elements; i++) {
-    const double v = draw(3) == 0 ? (double)draw(5) - 2 : 8 * uniform() - 3;
-    gb_element_set(s->points.near, i, s->dtype, gb_dtype_is_whole(s->dtype) ? rint(1000 * v) : v);
+    const double u = draw(3) == 0 ? (double)draw(5) - 2 : 8 * uniform() - 3,
+                 v = gb_dtype_is_whole(s->dtype) ? rint(1000 * u) : u;
+    gb_element_set(s->points.near, i, s->dtype,
+                   s->unit && v == 0 ? 1 : v); /* a row of zeros has no direction */
   }
 }
 
@@ -99,12 +107,6 @@ static void copy_some (scene *s) {
   }
 }
 
-static double coordinate (const scene *s, size_t i, size_t t) {
-  const gb_points *x = &s->x[0];
-  const ptrdiff_t e = (ptrdiff_t)i * x->row + (ptrdiff_t)t * x->column;
-  return gb_element_get((const char *)x->at + e * (ptrdiff_t)gb_dtype_size(x->dtype), 0, x->dtype);
-}
-
 static void set_coordinate (const scene *s, size_t i, size_t t, double v) {
   const gb_points *x = &s->x[0];
   const ptrdiff_t e = (ptrdiff_t)i * x->row + (ptrdiff_t)t * x->column;
@@ -115,9 +117,9 @@ static void set_coordinate (const scene *s, size_t i, size_t t, double v) {
 static void choose_centres (scene *s) {
   const gb_dtype compute = gb_points_compute(s->dtype);
   for (size_t j = 0; j < s->k; j++) {
-    const size_t i = draw(s->n);
+    good(ops(0)->read(device(0), &s->x[0], s->shift, draw(s->n), s->centre + j * s->d, &error));
     for (size_t t = 0; t < s->d; t++) {
-      double c = round_to(compute, coordinate(s, i, t)) - s->shift[t];
+      double c = s->centre[j * s->d + t];
       if (j % 3 == 1) c += uniform() - 0.5;
       if (j % 5 == 4) c = s->centre[(j - 1) * s->d + t];
       s->centre[j * s->d + t] = round_to(compute, c);
@@ -125,8 +127,9 @@ static void choose_centres (scene *s) {
   }
 }
 
-static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted) {
-  scene s = {.n = n, .d = d, .k = k, .dtype = dtype};
+static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
+                   bool unit) {
+  scene s = {.n = n, .d = d, .k = k, .dtype = dtype, .unit = unit};
   const gb_dtype compute = gb_points_compute(dtype);
   const size_t apart = layout == APART ? 3 : 0, size = gb_dtype_size(dtype),
                elements = (n + 1) * (d + apart) * 2;
@@ -145,7 +148,8 @@ static scene make (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout lay
                      .row = (ptrdiff_t)(d + apart),
                      .column = 1,
                      .n = n,
-                     .d = d};
+                     .d = d,
+                     .unit = unit};
     if (layout == COLUMNS) x->row = 1, x->column = (ptrdiff_t)n;
     if (layout == BACKWARDS) {
       x->row = -2 * (ptrdiff_t)d, x->column = 2;
@@ -169,11 +173,6 @@ static void unmake (scene *s) {
   for (int i = 0; i < 6; i++) twin_free(all[i]);
   free(s->shift);
   free(s->centre);
-}
-
-static gb_error error;
-static void good (gb_status st) {
-  if (st != GB_OK) fail_msg("%s", error.text);
 }
 
 static gb_centres centres (const scene *s, size_t first, size_t k) {
@@ -309,8 +308,141 @@ static void check_seeds (const scene *s) {
     }
 }
 
-static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted) {
-  scene s = make(n, d, k, dtype, layout, weighted);
+/* -- seeds by the thousand */
+
+static void check_nearer (const scene *s, const gb_centres *c, int32_t first) {
+  const size_t blocks = (s->n + GB_CLUSTER_BLOCK - 1) / GB_CLUSTER_BLOCK;
+  int64_t block[2][8];
+  for (int side = 0; side < 2; side++)
+    good(ops(side)->nearer(device(side), &s->x[side], c, 0x1p25, first, first == 0, at(&s->near, side),
+                           at(&s->label, side), block[side], at(&s->scratch, side), &error));
+  check_twin("near", &s->near);
+  check_twin("labels of the nearest", &s->label);
+  assert_memory_equal(block[0], block[1], blocks * sizeof *block[0]);
+}
+
+typedef struct drawn {
+  size_t n;
+  gb_far_point point[5000];
+} drawn;
+
+static void take (void *ud, gb_far_point p) {
+  drawn *d = ud;
+  d->point[d->n++] = p;
+}
+
+static int by_row (const void *a, const void *b) {
+  const size_t i = ((const gb_far_point *)a)->row, j = ((const gb_far_point *)b)->row;
+  return (i > j) - (i < j);
+}
+
+static void check_lots (const scene *s, double share) {
+  static drawn d[2];
+  const gb_stream stream = {11, 17, ((size_t)1 << 33) + 5};
+  for (int side = 0; side < 2; side++) {
+    d[side].n = 0;
+    good(ops(side)->lots(device(side), &s->x[side], 0x1p25, at(&s->near, side), &stream, share, take,
+                         &d[side], &error));
+    qsort(d[side].point, d[side].n, sizeof *d[side].point, by_row);
+  }
+  assert_int_equal(d[0].n, d[1].n);
+  for (size_t i = 0; i < d[0].n; i++)
+    assert_true(d[0].point[i].row == d[1].point[i].row && d[0].point[i].apart == d[1].point[i].apart);
+}
+
+static void check_many (const scene *s) {
+  const size_t half = (s->k + 1) / 2;
+  const gb_centres some = centres(s, 0, half), others = centres(s, half, s->k - half);
+  int64_t tally[2][200];
+  check_nearer(s, &some, 0);
+  if (s->k > half) check_nearer(s, &others, (int32_t)half);
+  for (int turn = 0; turn < 3; turn++) check_lots(s, turn == 0 ? 1 : 0x1p-29 * uniform() / (double)s->d);
+  for (int side = 0; side < 2; side++) {
+    for (size_t j = 0; j < s->k && j < 200; j++) tally[side][j] = (int64_t)j;
+    if (s->k <= 200)
+      good(ops(side)->tally(device(side), &s->x[side], at(&s->label, side), 0x1p20, s->k, tally[side],
+                            &error));
+  }
+  if (s->k <= 200) assert_memory_equal(tally[0], tally[1], s->k * sizeof *tally[0]);
+}
+
+/* -- an assignment by bounds */
+
+/* Moves of centres, and their order. */
+typedef struct drift {
+  gb_drift d;
+  float move[300];
+  int32_t order[300];
+} drift;
+
+static void set_drift (const scene *s, const double *before, drift *f) {
+  f->d = (gb_drift){.move = f->move, .order = f->order};
+  for (size_t j = 0; j < s->k; j++) {
+    double moved = 0, square = 0;
+    for (size_t t = j * s->d; t < (j + 1) * s->d; t++) {
+      moved += (s->centre[t] - before[t]) * (s->centre[t] - before[t]);
+      square += s->centre[t] * s->centre[t];
+    }
+    f->move[j] = (float)(sqrt(moved) * (1 + 1e-6));
+    f->d.reach = fmax(f->d.reach, square * (1 + 1e-12));
+    size_t at = j;
+    for (; at > 0 && f->move[f->order[at - 1]] < f->move[j]; at--) f->order[at] = f->order[at - 1];
+    f->order[at] = (int32_t)j;
+  }
+}
+
+/* Each point is at most 'upper' from its centre, and at least 'lower' from any other. */
+static void check_bounds (const scene *s, const twin *bounds) {
+  float *b = malloc(2 * s->n * sizeof *b);
+  double *x = malloc(s->d * sizeof *x);
+  good(gb_memory_download(&gpu->memory, b, bounds->far->data, 2 * s->n * sizeof *b, &error));
+  for (size_t i = 0; i < s->n; i++) {
+    good(ops(0)->read(device(0), &s->x[0], s->shift, i, x, &error));
+    for (size_t j = 0; j < s->k; j++) {
+      long double square = 0;
+      for (size_t t = 0; t < s->d; t++)
+        square += ((long double)x[t] - s->centre[j * s->d + t]) *
+                  ((long double)x[t] - s->centre[j * s->d + t]);
+      if ((int32_t)j == ((int32_t *)s->label.near)[i]) assert_true(sqrtl(square) <= (long double)b[i]);
+      else assert_true(sqrtl(square) >= (long double)b[s->n + i]);
+    }
+  }
+  free(b), free(x);
+}
+
+/* Labels, sums and moves of 'assign', while centres move by less and less. */
+static void check_bounded (const scene *s) {
+  static drift f;
+  twin bounds = twin_of(2 * s->n * sizeof(float));
+  float *upper = bounds.far->data;
+  double *before = malloc(s->k * s->d * sizeof *before);
+  memset(bounds.near, 0xff, bounds.bytes), send(&bounds);
+  for (int turn = 0; turn < 6; turn++) {
+    const double by = turn == 0 || turn == 4 ? 0 : pow(10, -turn) * 2;
+    size_t moved[2] = {3, 3};
+    memcpy(before, s->centre, s->k * s->d * sizeof *before);
+    for (size_t i = 0; i < s->k * s->d; i++)
+      if (draw(3) != 0)
+        s->centre[i] = round_to(gb_points_compute(s->dtype), s->centre[i] * (1 + by * (uniform() - 0.5)));
+    set_drift(s, before, &f);
+    const gb_centres c = centres(s, 0, s->k);
+    good(ops(0)->assign(device(0), &s->x[0], &c, quanta, at(&s->label, 0), at(&s->sums, 0), &moved[0],
+                        at(&s->scratch, 0), &error));
+    good(ops(1)->assign_bounded(device(1), &s->x[1], &c, &f.d, quanta, at(&s->label, 1),
+                                (gb_bounds){upper, upper + s->n}, at(&s->sums, 1), &moved[1],
+                                at(&s->scratch, 1), &error));
+    assert_int_equal(moved[0], moved[1]);
+    check_twin("labels by bounds", &s->label);
+    check_sums("sums by bounds", s);
+    if (s->n < 300 && s->k < 50) check_bounds(s, &bounds);
+  }
+  twin_free(&bounds);
+  free(before);
+}
+
+static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layout layout, bool weighted,
+                         bool unit) {
+  scene s = make(n, d, k, dtype, layout, weighted, unit);
   check_range(&s);
   check_assign(&s);
   choose_centres(&s);
@@ -319,6 +451,8 @@ static void check_scene (size_t n, size_t d, size_t k, gb_dtype dtype, enum layo
   check_spread(&s);
   check_points(&s);
   check_seeds(&s);
+  check_many(&s);
+  if (k <= 300 && draw(4) == 0) check_bounded(&s);
   unmake(&s);
 }
 
@@ -331,7 +465,8 @@ static void run_grid (const char *order, size_t turn, size_t every) {
     for (size_t b = 0; b < sizeof ds / sizeof *ds; b++)
       for (size_t c = 0; c < sizeof ks / sizeof *ks; c++, turn++)
         if (turn % every == 0)
-          check_scene(ns[a], ds[b], ks[c], types[draw(TYPES)], (enum layout)draw(LAYOUTS), draw(3) != 0);
+          check_scene(ns[a], ds[b], ks[c], types[draw(TYPES)], (enum layout)draw(LAYOUTS), draw(3) != 0,
+                      draw(3) == 0);
   emu_set("ORDER", NULL);
 }
 
@@ -354,10 +489,57 @@ static void test_types (void **state) {
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
       for (int t = 0; t < TYPES; t++)
         for (int l = 0; l < LAYOUTS; l++)
-          check_scene(shape[i][0], shape[i][1], shape[i][2], types[t], (enum layout)l, l % 2);
+          check_scene(shape[i][0], shape[i][1], shape[i][2], types[t], (enum layout)l, l % 2,
+                      (t + l + (int)i) % 2);
   }
   emu_set("ORDER", NULL);
   gb_cuda_of(gpu)->panel = 0;
+}
+
+/* Where bounds tell a label, neither its point nor a centre is read. */
+static void test_told (void **state) {
+  static drift f;
+  (void)state;
+  scene s = make(5000, 12, 4, GB_F32, ROWS, false, false);
+  twin bounds = twin_of(2 * s.n * sizeof(float));
+  float *upper = bounds.far->data;
+  size_t moved = 0;
+  for (size_t i = 0; i < s.n; i++)
+    for (size_t t = 0; t < s.d; t++) set_coordinate(&s, i, t, (double)(100 * (i % 4)) + uniform());
+  for (size_t j = 0; j < s.k * s.d; j++) s.centre[j] = round_to(GB_F32, 100 * (double)(j / s.d));
+  set_drift(&s, s.centre, &f);
+  send(&s.points), memset(bounds.near, 0xff, bounds.bytes), send(&bounds);
+  const gb_centres c = centres(&s, 0, s.k);
+  for (int turn = 0; turn < 3; turn++) {
+    good(ops(1)->assign_bounded(gpu, &s.x[1], &c, &f.d, quanta, at(&s.label, 1),
+                                (gb_bounds){upper, upper + s.n}, at(&s.sums, 1), &moved, at(&s.scratch, 1),
+                                &error));
+    assert_int_equal(moved, s.n);
+    for (size_t i = 0; i < s.n; i++) ((int32_t *)s.label.near)[i] = (int32_t)(i % 4);
+    check_twin("labels that are told", &s.label);
+    for (size_t j = 0; j < s.k; j++) f.move[j] = 0.5f;
+    for (size_t i = 0; i < s.n; i++)
+      for (size_t t = 0; t < s.d; t++) set_coordinate(&s, i, t, NAN);
+    send(&s.points);
+  }
+  twin_free(&bounds);
+  unmake(&s);
+}
+
+/* More labels than the GPU's room has counts for. */
+static void test_many_labels (void **state) {
+  const size_t labels = 2 * gb_cuda_of(gpu)->room_bytes / sizeof(int64_t) + 5;
+  int64_t *tally[2] = {calloc(labels, sizeof(int64_t)), calloc(labels, sizeof(int64_t))};
+  (void)state;
+  scene s = make(4000, 1, 1, GB_F64, ROWS, true, false);
+  for (size_t i = 0; i < s.n; i++)
+    ((int32_t *)s.label.near)[i] = (int32_t)(i < 100 ? labels - 1 - i : draw(labels));
+  send(&s.label);
+  for (int side = 0; side < 2; side++)
+    good(ops(side)->tally(device(side), &s.x[side], at(&s.label, side), 0x1p20, labels, tally[side], &error));
+  assert_memory_equal(tally[0], tally[1], labels * sizeof *tally[0]);
+  unmake(&s);
+  free(tally[0]), free(tally[1]);
 }
 
 /* Of equally near centres the first one, in all lanes and tiles. */
@@ -365,7 +547,7 @@ static void test_ties (void **state) {
   (void)state;
   for (size_t d = 2; d <= 18; d += 16)
     for (size_t k = 1; k <= 300; k += 23) {
-      scene s = make(300, d, k, d == 2 ? GB_F32 : GB_F64, ROWS, false);
+      scene s = make(300, d, k, d == 2 ? GB_F32 : GB_F64, ROWS, false, false);
       for (size_t j = 0; j < k; j++)
         for (size_t t = 0; t < d; t++) s.centre[j * d + t] = j >= k / 2 ? 0.5 : 1e6 + (double)j;
       check_assign(&s);
@@ -382,14 +564,18 @@ static void test_bad (void **state) {
   static const double odd[] = {NAN, INFINITY, -INFINITY};
   (void)state;
   for (int t = 0; t < 4; t++)
-    for (int turn = 0; turn < 24; turn++) {
+    for (int turn = 0; turn < 40; turn++) {
       const size_t n = turn % 2 ? 2500 : 70, d = 1 + draw(40);
-      scene s = make(n, d, 2, types[t], (enum layout)(turn % LAYOUTS), turn % 3 != 0);
+      const bool unit = turn % 5 > 2;
+      scene s = make(n, d, 2, types[t], (enum layout)(turn % LAYOUTS), turn % 3 != 0, unit);
       for (int i = 0; i < 1 + turn % 3; i++)
-        if (draw(4) == 0) ((double *)s.weight.near)[draw(n)] = draw(2) ? -1 : odd[draw(3)];
+        if (unit && draw(3) == 0) {
+          const size_t row = draw(n);
+          for (size_t c = 0; c < d; c++) set_coordinate(&s, row, c, 0);
+        } else if (draw(4) == 0) ((double *)s.weight.near)[draw(n)] = draw(2) ? -1 : odd[draw(3)];
         else set_coordinate(&s, draw(n), draw(d), odd[draw(3)]);
       send(&s.points), send(&s.weight);
-      gb_cuda_of(gpu)->panel = turn % 5 == 0 ? 16 : 0;
+      gb_cuda_of(gpu)->panel = turn % 7 == 0 ? 16 : 0;
       check_range(&s);
       unmake(&s);
     }
@@ -410,6 +596,7 @@ typedef struct problem {
   size_t n, d;
   gb_dtype dtype;
   const double *x, *weight;
+  bool unit;
   gb_kmeans_options o;
 } problem;
 
@@ -436,9 +623,14 @@ static void solve (const problem *q, size_t npieces, gb_device *const *device_of
     put_on(dev, all + first[i] * q->d * size, n * q->d * size, &x[i]);
     if (q->weight != NULL) put_on(dev, q->weight + first[i], n * sizeof(double), &w[i]);
     put_on(dev, out->label, n * sizeof(int32_t), &l[i]); /* whatever */
-    piece[i] = (gb_kmeans_piece){
-        .device = dev,
-        .x = {.at = x[i].data, .dtype = q->dtype, .row = (ptrdiff_t)q->d, .column = 1, .n = n, .d = q->d}};
+    piece[i] = (gb_kmeans_piece){.device = dev,
+                                 .x = {.at = x[i].data,
+                                       .dtype = q->dtype,
+                                       .row = (ptrdiff_t)q->d,
+                                       .column = 1,
+                                       .n = n,
+                                       .d = q->d,
+                                       .unit = q->unit}};
     if (q->weight != NULL) piece[i].x.weight = w[i].data, piece[i].weight = q->weight + first[i];
     label[i] = l[i].data;
   }
@@ -498,32 +690,41 @@ static void test_fits (void **state) {
   int fitted = 0;
   (void)state;
   for (int dim = 0; dim < 3; dim++)
-    for (int start = 0; start < 3; start++)
+    for (int start = 0; start < 4; start++)
       for (int t = 0; t < TYPES; t++) {
         const size_t d = dim == 0 ? 2 : dim == 1 ? 7 : 40, n = dim == 0 ? 2500 : 1200, k = 20;
         for (size_t i = 0; i < n; i++) {
           weight[i] = i % 5 == 0 ? 0 : uniform();
           for (size_t c = 0; c < d; c++)
             x[i * d + c] = rint(40 * gb_rand_normal(5, 1, (i % 9) * d + c) + 30 * uniform());
+          if (x[i * d] == 0) x[i * d] = 1; /* every row has a direction */
         }
         problem q = {n,
                      d,
                      types[t],
                      x,
                      (start + t) % 2 ? weight : NULL,
+                     (dim + start + t / 2) % 2,
                      {.k = k, .max_iter = MOST, .tol = 1e-4, .seed = 3}};
-        q.o.start = (gb_kmeans_start)start, q.o.given = x;
+        q.o.start = (gb_kmeans_start)start, q.o.given = x, q.o.bounded = (dim + t) % 2;
         compare_fits(&q), fitted++;
       }
   /* Far centres are empty, and 30 points are 15 distinct ones. */
   for (size_t i = 0; i < 60; i++) x[i] = i < 30 ? (double)i : x[i - 30];
   double far[20];
   for (int i = 0; i < 20; i++) far[i] = i < 4 ? i : 1000 + 50 * i;
-  problem q = {60, 1,    GB_F32,
-               x,  NULL, {.k = 20, .start = GB_KMEANS_GIVEN, .given = far, .max_iter = MOST, .tol = 0}};
+  problem q = {60,
+               1,
+               GB_F32,
+               x,
+               NULL,
+               false,
+               {.k = 20, .start = GB_KMEANS_GIVEN, .given = far, .max_iter = MOST, .tol = 0}};
   compare_fits(&q), fitted++;
   q.n = 30, q.d = 2, q.o.k = 20, q.o.start = GB_KMEANS_PLUS_PLUS;
   for (size_t i = 0; i < 60; i++) x[i] = (double)(i / 2 % 15);
+  compare_fits(&q), fitted++;
+  q.o.start = GB_KMEANS_PARALLEL, q.o.bounded = true;
   compare_fits(&q), fitted++;
   print_message("%d problems: fits on the CPU, one GPU, two GPUs, and all of them\n", fitted);
 }
@@ -538,7 +739,7 @@ static void test_interrupts (void **state) {
   (void)state;
   gb_cuda_of(gpu)->panel = 16;
   gpu_home()->interrupted = at_third;
-  scene s = make(5000, 3, 2, GB_F32, ROWS, false);
+  scene s = make(5000, 3, 2, GB_F32, ROWS, false, false);
   const gb_centres c = centres(&s, 0, 2);
   size_t moved = 0;
   int64_t total[GB_CLUSTER_SEEDS], block[8];
@@ -553,6 +754,26 @@ static void test_interrupts (void **state) {
   asked = 0;
   assert_int_equal(ops(1)->potentials(gpu, &s.x[1], &c, 1, at(&s.near, 1), total, at(&s.scratch, 1), &error),
                    GB_EINTR);
+  asked = 0;
+  assert_int_equal(ops(1)->nearer(gpu, &s.x[1], &c, 1, 0, true, at(&s.near, 1), at(&s.label, 1), block,
+                                  at(&s.scratch, 1), &error),
+                   GB_EINTR);
+  asked = 0;
+  static drift f;
+  twin bounds = twin_of(2 * s.n * sizeof(float));
+  set_drift(&s, s.centre, &f);
+  send(&bounds);
+  assert_int_equal(ops(1)->assign_bounded(gpu, &s.x[1], &c, &f.d, quanta, at(&s.label, 1),
+                                          (gb_bounds){bounds.far->data, (float *)bounds.far->data + s.n},
+                                          at(&s.sums, 1), &moved, at(&s.scratch, 1), &error),
+                   GB_EINTR);
+  twin_free(&bounds);
+  asked = 0;
+  const gb_stream stream = {1, 2, 0};
+  assert_int_equal(ops(1)->lots(gpu, &s.x[1], 1, at(&s.near, 1), &stream, 1, take, &(drawn){0}, &error),
+                   GB_EINTR);
+  asked = 0;
+  assert_int_equal(ops(1)->tally(gpu, &s.x[1], at(&s.label, 1), 1, 2, total, &error), GB_EINTR);
   asked = 0;
   send(&s.label), memset(s.label.near, 0, s.label.bytes), send(&s.label);
   assert_int_equal(ops(1)->spread(gpu, &s.x[1], &c, at(&s.label, 1), 1, &sum, at(&s.scratch, 1), &error),
@@ -575,8 +796,9 @@ static int close_gpu (void **state) {
 int main (int argc, char **argv) {
   const struct CMUnitTest grid[] = {cmocka_unit_test(test_grid)};
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types), cmocka_unit_test(test_ties),       cmocka_unit_test(test_bad),
-      cmocka_unit_test(test_fits),  cmocka_unit_test(test_interrupts),
+      cmocka_unit_test(test_types),       cmocka_unit_test(test_ties),       cmocka_unit_test(test_bad),
+      cmocka_unit_test(test_fits),        cmocka_unit_test(test_interrupts), cmocka_unit_test(test_told),
+      cmocka_unit_test(test_many_labels),
   };
   if (argc > 1 && strcmp(argv[1], "grid") == 0) return cmocka_run_group_tests(grid, open_gpu, close_gpu);
   return cmocka_run_group_tests(tests, open_gpu, close_gpu);

@@ -166,22 +166,6 @@ static void bounded_task (void *ud, gb_tasks *s, size_t task, int thread) {
 
 /* -- the pass */
 
-/* What sums of d products err by, by far: a chain by less than 2 (d + 1) u (|c|^2 + 2 |c| |x|), with two roundings a step; u is half
-** a unit in the last place. Where a centre is 2^40 or farther from the shift, sums might overflow: then no bound is of use. */
-static void set_margins (bounded *b) {
-  const double d = (double)b->p.d, u = b->p.size == sizeof(double) ? 0x1p-53 : 0x1p-24,
-               reach = b->drift->reach;
-  const int32_t *order = b->drift->order;
-  const float *move = b->drift->move;
-  b->margins = (gb_margins){reach < 0x1p80 ? (8 * d + 16) * u * 1.01 : INFINITY, reach, d * 0x1p-120};
-  b->screen = (gb_screen){.move = move,
-                          .most = move[order[0]],
-                          .next = b->p.k > 1 ? move[order[1]] : 0,
-                          .farthest = order[0],
-                          .linear = (float)((8 * d + 16) * u * sqrt(reach) * 1.01),
-                          .constant = (float)((12 * d + 16) * u * reach * 1.01 + b->margins.tiny)};
-}
-
 static void set_queues (bounded *b) {
   for (size_t q = 0; q < QUEUES; q++) {
     const size_t n = ((b->p.k >> (QUEUES - 1 - q)) + GROUP - 1) / GROUP * GROUP;
@@ -211,7 +195,8 @@ gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centre
   b.p.q = q, b.p.label = label, b.p.sums = sums, b.p.centre = c->centre;
   b.worth = k * (d + 4) >= 4096;
   b.together = share < 1 ? 1 : share < TOGETHER ? share : TOGETHER;
-  set_margins(&b);
+  b.margins = gb_margins_of(drift, gb_points_compute(x->dtype), x->d);
+  b.screen = gb_screen_of(drift, gb_points_compute(x->dtype), c->k, x->d);
   set_queues(&b);
   pack_centres(&b);
   GB_TRY(gb_tasks_run(gb_pool_for(dev->pool, n * d * (k + 1)), (blocks(x) + b.together - 1) / b.together,

@@ -45,23 +45,22 @@ gb_status gb_come_nearer (gb_device *dev, const gb_points *x, const gb_centres *
                       nearer_task, &m, err);
 }
 
-gb_status gb_draw_lots (gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
-                        const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err) {
+gb_status gb_draw_lots (gb_device *dev, const gb_points *x, double scale, const void *near,
+                        const gb_stream *s, double share, gb_take_point *take, void *ud, gb_error *err) {
   const pass p = {.x = x, .size = gb_dtype_size(gb_points_compute(x->dtype)), .scale = scale};
   (void)dev, (void)err;
-  *have = 0;
-  for (size_t i = block * GB_CLUSTER_BLOCK; i < end_of(x, block); i++) {
+  for (size_t i = 0; i < x->n; i++) {
     const int64_t q = potential(&p, i, get(&p, near, i));
     if (q <= 0) continue;
     const double lot = gb_rand_uniform(s->seed, s->stream, s->base + i) / (share * (double)q);
-    if (lot < 1) drawn[(*have)++] = (gb_far_point){s->base + i, lot};
+    if (lot < 1) take(ud, (gb_far_point){s->base + i, lot});
   }
   return GB_OK;
 }
 
-gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
+gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale, size_t n,
                            int64_t *out, gb_error *err) {
-  (void)dev, (void)err;
+  (void)dev, (void)n, (void)err;
   for (size_t i = 0; i < x->n; i++) out[label[i]] += quanta_of(weight_of(x, i) * scale);
   return GB_OK;
 }

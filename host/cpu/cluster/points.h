@@ -16,9 +16,9 @@ gb_status gb_assign_bounded (gb_device *dev, const gb_points *x, const gb_centre
 gb_status gb_come_nearer (gb_device *dev, const gb_points *x, const gb_centres *c, double scale,
                           int32_t first, bool fresh, void *near, int32_t *label, int64_t *block,
                           void *scratch, gb_error *err);
-gb_status gb_draw_lots (gb_device *dev, const gb_points *x, size_t block, double scale, const void *near,
-                        const gb_stream *s, double share, gb_far_point *drawn, size_t *have, gb_error *err);
-gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale,
+gb_status gb_draw_lots (gb_device *dev, const gb_points *x, double scale, const void *near,
+                        const gb_stream *s, double share, gb_take_point *take, void *ud, gb_error *err);
+gb_status gb_tally_labels (gb_device *dev, const gb_points *x, const int32_t *label, double scale, size_t n,
                            int64_t *out, gb_error *err);
 
 #define GB_MOST_LANES 64 /* of a tile */

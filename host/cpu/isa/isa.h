@@ -8,6 +8,7 @@
 #define GB_CPU_ISA_ISA_H
 
 #include "cpu/isa/ahead.h"
+#include "program/bounds.h"
 #include "program/fold.h"
 
 /* How a value is laid out: by the tile axes it depends on. */
@@ -85,11 +86,6 @@ typedef struct gb_link {
   _Alignas(8) char constants[2][6 * 8]; /* of the profiles at b and alpha; set by link_constants */
 } gb_link;
 
-/* What chains of pairs and |x|^2 err by is below spare (reach + |x|^2) + tiny; reach: the greatest |c|^2. */
-typedef struct gb_margins {
-  double spare, reach, tiny;
-} gb_margins;
-
 /* Of the points of a tile: the number of the nearest centre; from that a point is 'first' apart at least and 'upper' at most, and 'lower'
 ** at least from any other. Bounds are NaN, 0 or infinite where a chain overflows. */
 typedef struct gb_two_nearest {
@@ -98,14 +94,6 @@ typedef struct gb_two_nearest {
 } gb_two_nearest;
 
 #define GB_SCREEN 960
-
-/* Centres moved by move[label], the one of number 'farthest' by most, the others by at most 'next'. A label stays where
-** upper^2 + linear upper + constant < lower^2. */
-typedef struct gb_screen {
-  const float *move;
-  float most, next, linear, constant;
-  int32_t farthest;
-} gb_screen;
 
 typedef struct gb_isa_kernels {
   /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each

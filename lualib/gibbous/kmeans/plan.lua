@@ -85,14 +85,16 @@ local function device_of(d)
     {what = "weights as f64", bytes = d.weights},
     {what = "exact sums", bytes = d.sums},
     {what = "distances to the nearest seed, a number a row", bytes = d.seeds},
+    {what = "candidates for seeds, 10 k + 1 rows, and their weights", bytes = d.candidates},
+    {what = "bounds of distances, 8 B a row, less what seeds leave", bytes = d.bounds},
     {what = "packed centroids and what a pass counts", bytes = d.scratch},
     {what = "rows of the host", bytes = d.rows},
     {what = "centroids before and after, sums, farthest rows", bytes = d.state},
     {what = "labels, centroids, shift and history, of two runs at most", bytes = d.results},
     {what = "the rows of the expression that are computed at a time", bytes = d.tile},
   }
-  return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), minimum = d.minimum + d.state,
-    room = d.room}
+  return {name = d.name, rows = d.n, how = how(d), buffers = buffers, peak = sum(buffers), room = d.room,
+    minimum = d.minimum + d.state + d.candidates}
 end
 
 --- What the host takes where the other devices take as little as they can: their rows are then in more pieces.
