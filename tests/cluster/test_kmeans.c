@@ -458,8 +458,8 @@ static void a_device_without_passes_is_named (void **state) {
   gb_device_ops without = *ops;
   without.cluster = NULL;
   dev->ops = &without;
-  const gb_kmeans_piece piece = {
-      .device = dev, .x = {.at = x, .dtype = GB_F64, .row = 1, .column = 1, .n = 4, .d = 1}};
+  const gb_kmeans_piece piece = {.device = dev,
+                                 .x = {.at = x, .dtype = GB_F64, .row = 1, .column = 1, .n = 4, .d = 1}};
   const gb_kmeans_options o = {.k = 2, .max_iter = 1};
   gb_kmeans_result r = {.centre = centre, .history = history, .label = labels};
   assert_int_equal(gb_kmeans_fit(&o, 1, &piece, &r, &err), GB_EOPTION);
