@@ -13,6 +13,50 @@ double gb_kmeans_scale (double count, double most) {
   return ldexp(1, 61 - e);
 }
 
+/* Of coordinates: their squares, and those of differences as small as roundings of T, are numbers of T. */
+typedef struct range {
+  double least, most;
+} range;
+
+static range range_of (gb_dtype compute, size_t d) {
+  return compute == GB_F64 ? (range){0x1p-400, 0x1p400} : (range){0x1p-50, 0x1p61 / sqrt((double)d)};
+}
+
+gb_status gb_kmeans_check_range (gb_dtype compute, size_t d, double reach, double heaviest, gb_error *err) {
+  const range of = range_of(compute, d), weight = {0x1p-100, 0x1p100};
+  const bool single = compute != GB_F64;
+  if (reach > of.most)
+    return gb_fail(
+        err, GB_ENAN,
+        "k-means: coordinates lie up to %.3g from their middle, and at most %.3g is possible in %s: "
+        "divide all by one number%s",
+        reach, of.most, single ? "f32" : "f64", single ? ", or give f64" : "");
+  if (reach > 0 && reach < of.least)
+    return gb_fail(err, GB_ENAN,
+                   "k-means: coordinates lie within %.3g of their middle, and at least %.3g is needed in %s: "
+                   "multiply all by one number%s",
+                   reach, of.least, single ? "f32" : "f64", single ? ", or give f64" : "");
+  if (heaviest > weight.most || (heaviest > 0 && heaviest < weight.least))
+    return gb_fail(err, GB_ENAN,
+                   "k-means: the greatest weight is %.3g, and must be in %.3g..%.3g: "
+                   "divide all by it, which changes no label",
+                   heaviest, weight.least, weight.most);
+  return GB_OK;
+}
+
+double gb_kmeans_sum_of (const gb_two_sums *sum, double scale) {
+  return (double)(((long double)sum->high + (long double)sum->low * 0x1p-30L) / (long double)scale);
+}
+
+/* Each term is rounded to 2^-30 quanta. Terms are not negative, so that none is larger than their sum. */
+bool gb_kmeans_finer (const gb_two_sums *sum, size_t n, double *scale) {
+  const double quanta = fmax(0, gb_kmeans_sum_of(sum, 1)), spare = (double)n * 0x1p-30;
+  const double finer = gb_kmeans_scale(1, (quanta + spare) / *scale);
+  if (quanta >= spare * 0x1p45 || !(finer > 4 * *scale && finer < 0x1p1000)) return false;
+  *scale = finer;
+  return true;
+}
+
 /* The greatest distance of a coordinate from the shift. */
 static double reach_of (const gb_kmeans_run *r) {
   double most = 0;
@@ -98,19 +142,26 @@ static gb_status clear (gb_kmeans_run *r, gb_error *err) {
   return GB_OK;
 }
 
+static gb_status spread_by (const gb_kmeans_run *r, const gb_centres *c, double scale, gb_two_sums *sum,
+                            gb_error *err) {
+  gb_status st = GB_OK;
+  *sum = (gb_two_sums){0};
+  for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
+    const gb_kmeans_part *p = &r->part[i];
+    st = GB_KMEANS_PASS(p, gb_kmeans_ops(p)->spread(p->device, &x, c, p->label, scale, sum, p->scratch, err));
+  }
+  return gb_kmeans_total_spread(r->o->comm, sum, st, err);
+}
+
 gb_status gb_kmeans_spread (const gb_kmeans_run *r, const double *centre, size_t k, double *out,
                             gb_error *err) {
   const gb_centres c = gb_kmeans_centres(r, centre, k);
-  const double scale = gb_kmeans_scale((double)r->n, 4 * r->heaviest * gb_kmeans_diameter(r));
-  gb_two_sums sum = {0};
-  gb_status st = GB_OK;
-  for (size_t i = 0; st == GB_OK && i < r->nparts; i++) {
-    const gb_kmeans_part *p = &r->part[i];
-    st = GB_KMEANS_PASS(p,
-                        gb_kmeans_ops(p)->spread(p->device, &x, &c, p->label, scale, &sum, p->scratch, err));
-  }
-  GB_TRY(gb_kmeans_total_spread(r->o->comm, &sum, st, err));
-  *out = (double)(((long double)sum.high + (long double)sum.low * 0x1p-30L) / (long double)scale);
+  double scale = gb_kmeans_scale((double)r->n, 4 * r->heaviest * gb_kmeans_diameter(r));
+  gb_two_sums sum;
+  GB_TRY(spread_by(r, &c, scale, &sum, err));
+  for (int i = 0; i < GB_KMEANS_FINER && gb_kmeans_finer(&sum, r->n, &scale); i++)
+    GB_TRY(spread_by(r, &c, scale, &sum, err));
+  *out = gb_kmeans_sum_of(&sum, scale);
   return GB_OK;
 }
 
@@ -141,6 +192,7 @@ static gb_status centre_points (gb_kmeans_run *r, gb_error *err) {
   size_t moved = 0;
   for (size_t t = 0; t < r->d; t++)
     r->shift[t] = gb_kmeans_round(r, r->least[t] / 2 + r->most[t] / 2), r->centre[t] = 0;
+  GB_TRY(gb_kmeans_check_range(r->compute, r->d, reach_of(r), r->heaviest, err));
   set_quanta(r);
   GB_TRY(gb_kmeans_total(r, 1, &moved, sum_points(r, err), err));
   const double weight = (double)r->sum[r->d] / r->q.weight;

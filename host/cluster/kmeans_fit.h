@@ -96,8 +96,23 @@ static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
   return r->compute == GB_F64 ? v : (double)(float)v;
 }
 
+/* The same of coordinate t of a centre, less the shift, such that (v + shift) - shift is v: what a fit publishes loses nothing. */
+static inline double gb_kmeans_coordinate (const gb_kmeans_run *r, size_t t, double v) {
+  return r->compute == GB_F64 ? v + r->shift[t] - r->shift[t] : (double)(float)v;
+}
+
+/* -- ranges */
+
 /* 2^e, the largest with count * most * 2^e below 2^61. */
 double gb_kmeans_scale (double count, double most);
+/* ENAN: squares of coordinates that lie 'reach' from their middle leave T, or sums with weights leave f64. */
+gb_status gb_kmeans_check_range (gb_dtype compute, size_t d, double reach, double heaviest, gb_error *err);
+/* A sum of n terms in quanta of 1 / scale. */
+double gb_kmeans_sum_of (const gb_two_sums *sum, double scale);
+/* Whether the sum is so small beside what its terms might have been that rounding to quanta shows: then a finer scale. */
+bool gb_kmeans_finer (const gb_two_sums *sum, size_t n, double *scale);
+enum { GB_KMEANS_FINER = 2 }; /* times, at most */
+
 /* -- unit.c: points that are unit vectors, whose centres are, too */
 
 /* v (d) plus the shift becomes its direction, a unit vector, less the shift. False: it is no longer than 'least', and stays. */

@@ -79,11 +79,14 @@ static gb_status relabel_farthest (gb_kmeans_run *r, size_t have, size_t *used, 
   return GB_OK;
 }
 
-/* Each takes one of the points that are farthest from their centres, as long as these are apart from them at all. */
-static gb_status fill_empty (gb_kmeans_run *r, size_t empty, gb_error *err) {
+/* Each takes one of the points that are farthest from their centres, as long as these are apart from them at all: 'filled'. */
+static gb_status fill_empty (gb_kmeans_run *r, size_t empty, bool *filled, gb_error *err) {
   size_t have, used, moved = 0;
+  *filled = false;
+  if (empty == 0) return GB_OK;
   GB_TRY(gb_kmeans_merge(r, empty, gb_keep_far, &have, find_farthest(r, empty, &have, err), err));
   if (have == 0 || !(r->far->apart > 0)) return GB_OK;
+  *filled = true;
   gb_status st = relabel_farthest(r, have, &used, err);
   if (st == GB_OK) st = gather_all(r, err);
   return gb_kmeans_total(r, r->k, &moved, st, err);
@@ -102,7 +105,7 @@ static void centre_of (const gb_kmeans_run *r, size_t j, double *out) {
     const double least = gb_kmeans_no_length(r->d, r->compute, r->q.point, weight, r->heaviest);
     if (!gb_kmeans_make_unit(r->d, r->shift, least, out)) memcpy(out, kept, r->d * sizeof *out);
   }
-  for (size_t t = 0; t < r->d; t++) out[t] = gb_kmeans_round(r, out[t]);
+  for (size_t t = 0; t < r->d; t++) out[t] = gb_kmeans_coordinate(r, t, out[t]);
 }
 
 /* Means of the sums, or their directions; a cluster without points, or without a direction, keeps its centre. Gives the sum of squared
@@ -123,19 +126,19 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   gb_kmeans_result *out = r->out;
   size_t moved = 1;
   double change = INFINITY;
+  bool filled = false;
   out->converged = false;
   out->iterations = 0;
   if (r->o->bounded) GB_TRY(gb_kmeans_forget_bounds(r, err));
   while (out->iterations < r->o->max_iter && !out->converged) {
     GB_TRY(assign_and_gather(r, &moved, err));
     out->history[out->iterations++] = inertia_from_sums(r, r->centre);
-    const size_t empty = count_empty(r);
-    if (empty > 0) GB_TRY(fill_empty(r, empty, err));
+    GB_TRY(fill_empty(r, count_empty(r), &filled, err));
     change = move_centres(r);
     out->converged = moved == 0 || change <= r->o->tol * r->variance;
   }
   out->change = change;
-  if (change > 0) GB_TRY(assign_and_gather(r, &moved, err)); /* labels of the last centres */
+  if (change > 0 || filled) GB_TRY(assign_and_gather(r, &moved, err)); /* labels of the last centres */
   out->empty = count_empty(r);
   return gb_kmeans_spread(r, r->centre, r->k, &out->inertia, err);
 }

@@ -46,7 +46,7 @@ static gb_status take_given (gb_kmeans_run *r, gb_error *err) {
   for (size_t j = 0; r->part->x->unit && j < r->k; j++)
     if (!gb_kmeans_make_unit(r->d, r->shift, 0, r->centre + j * r->d))
       return gb_fail(err, GB_EOPTION, "k-means: row %zu of the start has length 0, and no direction", j + 1);
-  for (size_t i = 0; i < r->k * r->d; i++) r->centre[i] = gb_kmeans_round(r, r->centre[i]);
+  for (size_t i = 0; i < r->k * r->d; i++) r->centre[i] = gb_kmeans_coordinate(r, i % r->d, r->centre[i]);
   return GB_OK;
 }
 

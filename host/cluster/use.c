@@ -35,6 +35,7 @@ typedef struct walk {
   gb_quanta q;
   double scale;
   gb_two_sums spread;
+  bool again; /* for the inertia alone */
 } walk;
 
 static size_t take (size_t *at, size_t bytes) {
@@ -130,6 +131,7 @@ static gb_status survey (walk *w, size_t npieces, const gb_kmeans_piece *piece, 
     }
     w->square += (most - least) * (most - least);
   }
+  GB_TRY(gb_kmeans_check_range(w->compute, w->d, reach, w->heaviest, err));
   w->q.point = gb_kmeans_scale((double)w->n, w->heaviest * reach * 1.01);
   w->q.weight = gb_kmeans_scale((double)w->n, w->heaviest);
   w->scale = gb_kmeans_scale((double)w->n, 4 * w->heaviest * w->square);
@@ -150,10 +152,10 @@ static gb_status assign_some (walk *w, const room *r, const gb_points *x, size_t
   const int32_t *label;
   size_t moved = 0;
   GB_TRY(gb_memory_fill(&r->device->memory, r->label, 0xff, x->n * sizeof *r->label, err));
-  GB_TRY(ops->assign(r->device, x, &c, w->q, r->label, r->sums, &moved, r->scratch, err));
+  GB_TRY(ops->assign(r->device, x, &c, w->q, r->label, w->again ? NULL : r->sums, &moved, r->scratch, err));
   if (w->use->inertia != NULL)
     GB_TRY(ops->spread(r->device, x, &c, r->label, w->scale, &w->spread, r->scratch, err));
-  if (w->use->label == NULL && w->use->kept == NULL) return GB_OK;
+  if (w->again || (w->use->label == NULL && w->use->kept == NULL)) return GB_OK;
   GB_TRY(labels_of(w, r, x->n, &label, err));
   for (size_t i = 0; w->use->label != NULL && i < x->n; i++) w->use->label[first + i] = label[i] + 1;
   if (w->use->kept != NULL) memcpy(w->use->kept + first, label, x->n * sizeof *label);
@@ -178,16 +180,17 @@ static gb_status assign_all (walk *w, size_t npieces, const gb_kmeans_piece *pie
   return GB_OK;
 }
 
-static gb_status publish (walk *w, gb_status st, gb_error *err) {
+static gb_status walk_over (walk *w, size_t npieces, const gb_kmeans_piece *piece, gb_error *err) {
+  w->spread = (gb_two_sums){0};
+  return gb_kmeans_total_spread(w->use->comm, &w->spread, assign_all(w, npieces, piece, err), err);
+}
+
+static gb_status publish (walk *w, gb_error *err) {
   const size_t width = w->d + 1;
-  GB_TRY(gb_kmeans_total_spread(w->use->comm, &w->spread, st, err));
-  if (w->use->inertia != NULL) {
-    const long double sum = (long double)w->spread.high + (long double)w->spread.low * 0x1p-30L;
-    *w->use->inertia = (double)(sum / (long double)w->scale);
-  }
+  gb_status st = GB_OK;
+  if (w->use->inertia != NULL) *w->use->inertia = gb_kmeans_sum_of(&w->spread, w->scale);
   if (w->sum == NULL) return GB_OK;
   memset(w->sum, 0, w->m->k * width * sizeof *w->sum);
-  st = GB_OK;
   for (size_t i = 0; st == GB_OK && i < w->nrooms; i++) {
     const room *r = &w->room[i];
     st = gb_device_checked(
@@ -267,7 +270,13 @@ gb_status gb_kmeans_apply (const gb_kmeans_model *m, size_t npieces, const gb_km
   if (st == GB_OK) st = furnish_rooms(&w, npieces, piece, err);
   st = meet(&w, mine, st, err);
   if (st == GB_OK) st = survey(&w, npieces, piece, err);
-  if (st == GB_OK) st = publish(&w, assign_all(&w, npieces, piece, err), err);
+  if (st == GB_OK) st = walk_over(&w, npieces, piece, err);
+  for (int i = 0; st == GB_OK && use->inertia != NULL && i < GB_KMEANS_FINER; i++) {
+    if (!gb_kmeans_finer(&w.spread, w.n, &w.scale)) break;
+    w.again = true;
+    st = walk_over(&w, npieces, piece, err);
+  }
+  if (st == GB_OK) st = publish(&w, err);
   release(&w, piece->device);
   return st;
 }

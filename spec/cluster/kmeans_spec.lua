@@ -404,6 +404,9 @@ describe("gb.kmeans", function()
     bad("option", "'tol' must be a number, 0 or more", make{k = 2, tol = 0 / 0})
     bad("option", "'tol' must be a number, 0 or more", make{k = 2, tol = -1})
     bad("option", "'budget' must be bytes", make{k = 2, budget = "much"})
+    bad("option", "fit: option 'budget' names cdua:1, which has no part in it: cpu", function()
+      return (gb.kmeans{k = 2, budget = {["cdua:1"] = 1e9}}:fit(gb.ones(4, 2)))
+    end)
     bad("shape", "'init' must have k = 2 rows, got shape 3x2", make{k = 2, init = gb.ones(3, 2)})
   end)
 
@@ -457,6 +460,63 @@ describe("gb.kmeans", function()
     bad("option", "write km:fit(...) with a colon", function() return (km.fit(x)) end)
     bad("option", "km.inertia cannot be assigned", function() km.inertia = 3 end)
     bad("option", "k-means has no field 'centroid' (did you mean 'centroids'?)", function() return (km.centroid) end)
+  end)
+
+  it("names ranges whose squares or sums no number holds", function()
+    local x <const> = blobs(50, 3, 3)
+    local function fit(points, weights) return function() return (gb.kmeans{k = 3}:fit(points, {weights = weights})) end end
+    bad("nan", "coordinates lie up to", fit(x * 1e130))
+    bad("nan", "is possible in f32: divide all by one number, or give f64", fit((x * 1e19):to "f32"))
+    bad("nan", "coordinates lie within", fit(x * 1e-125))
+    bad("nan", "is needed in f32: multiply all by one number, or give f64", fit((x * 1e-30):to "f32"))
+    bad("nan", "the greatest weight is 1e+31, and must be in 7.89e-31..1.27e+30: divide all by it", fit(x, gb.full({50}, 1e31)))
+    bad("nan", "the greatest weight is 1e-300", fit(x, gb.full({50}, 1e-300)))
+    local km <const> = gb.kmeans{k = 3}:fit(x)
+    bad("nan", "coordinates lie up to", function() return (km:predict(x * 1e130)) end)
+    for _, by in ipairs{1e100, 1e-100} do
+      local far <const> = gb.kmeans{k = 3, tol = 0}:fit(x * by)
+      assert.is_true(math.abs(far.inertia / by ^ 2 / km.inertia - 1) < 0.3)
+      assert.is_true(math.abs(far.inertia + far:score(x * by)) <= 1e-12 * far.inertia)
+    end
+    for _, by in ipairs{1e29, 1e-29} do
+      local heavy <const> = gb.kmeans{k = 3}:fit(x, {weights = gb.full({50}, by)})
+      assert.is_true(math.abs(heavy.inertia / by / km.inertia - 1) < 1e-12)
+    end
+  end)
+
+  it("has the inertia of the other points beside one far away", function()
+    for _, far in ipairs{1e6, 1e9, 1e12} do -- differences from the mean are numbers of f64, too
+      local x <const> = gb.cat({gb.randn(50, 3, {seed = 1}), gb.full({1, 3}, far)}, 1):eval()
+      local km <const> = gb.kmeans{k = 2, seed = 1}:fit(x)
+      local want <const> = ((x - km.centroids:index(1, km.labels)) ^ 2):sum():item()
+      assert.is_true(want > 0 and math.abs(km.inertia - want) <= 1e-18 * far * want + 1e-12 * want)
+      assert.is_true(math.abs(km:score(x) + km.inertia) <= 1e-12 * want)
+    end
+    local flat <const> = gb.kmeans{k = 2}:fit(gb.full({20, 3}, 0.1))
+    assert.equal(0, flat.inertia)
+    assert.is_true(flat:score(gb.full({20, 3}, 0.1)) == 0)
+  end)
+
+  it("gives the labels that predict gives, where few rows are distinct", function()
+    for _, s in ipairs{{12, 3, 2, 3}, {4, 1, 1, 2}, {30, 17, 2, 3}, {40, 5, 6, 9}} do
+      local n <const>, d <const>, distinct <const>, k <const> = table.unpack(s)
+      for seed = 1, 60 do
+        local rows <const> = (gb.rand(n, {seed = seed + 1}) * distinct):floor():clamp(0, distinct - 1):to "i64" + 1
+        local x <const> = gb.randn(distinct, d, {seed = seed}):index(1, rows):eval()
+        local km <const> = gb.kmeans{k = k, seed = seed, tol = 0, max_iter = 1 + seed % 6}:fit(x)
+        assert.same(km.labels:totable(), km:predict(x):totable())
+      end
+    end
+  end)
+
+  it("counts what a fit takes beside garbage that goes", function()
+    local x <const> = gb.randn(100, 4, {seed = 1}):eval()
+    local km <const> = gb.kmeans{k = 3}
+    for i = 1, at_home and 1000 or 0 do
+      do local _ <const> = gb.randn(1000, {seed = i}):eval() end
+      km:fit(x)
+      assert.equal(km:plan(x).peak, km.bytes)
+    end
   end)
 
   it("is as before where a fit raises", function()

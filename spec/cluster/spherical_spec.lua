@@ -197,4 +197,17 @@ describe("gb.kmeans{spherical = true}", function()
     end
     assert.is_true(core.known(x))
   end)
+
+  it("has silhouettes of rows divided by their lengths", function()
+    local x <const> = gb.randn(60, 3, {seed = 3}):eval()
+    local long <const> = (x * gb.rand(60, 1, {seed = 4}) * 1e200):eval()
+    local km <const> = gb.kmeans{k = 3, seed = 1, spherical = true}:fit(x)
+    local unit <const> = (x / (x * x):sum(2, {keepdim = true}):sqrt()):eval()
+    local want <const> = gb.silhouette(unit, km.labels).values:totable()
+    for _, rows in ipairs{x, long} do
+      local got <const> = km:silhouette(rows).values:totable()
+      for i, v in ipairs(want) do assert.is_true(math.abs(got[i] - v) < 1e-9) end
+    end
+    assert.is_true(math.abs(km:silhouette(x, {simplified = true}).mean - km:silhouette(long, {simplified = true}).mean) < 1e-12)
+  end)
 end)

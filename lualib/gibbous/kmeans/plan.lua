@@ -165,9 +165,22 @@ local function admit_device(p, d, budget, what)
   refuse(d.minimum, d.room, d.minimum, " on " .. d.name, FREE, what)
 end
 
+--- A budget for an account that the fit has not.
+local function check_names(p, budget, what)
+  local names <const> = M.accounts(p)
+  local known <const> = {}
+  for _, name in ipairs(names) do known[name] = true end
+  for name in pairs(type(budget) == "table" and budget or {}) do
+    if not known[name] then
+      points.fail("option", what, "option 'budget' names %s, which has no part in it: %s", name, table.concat(names, ", "))
+    end
+  end
+end
+
 --- Raises where the plan does not fit the budget (bytes, of each account; or bytes by name of a device; or nil), or what is free
 -- below gb.memory.limit.
 function M.admit(p, budget, what)
+  check_names(p, budget, what)
   local most <const> = budget_of(budget, p.home)
   if most and p.peak > most then
     refuse(p.peak, most, smallest(p, budget, p.minimum), #p.devices > 0 and " on " .. p.home or "", "the budget is", what)
