@@ -423,7 +423,8 @@ describe("gb.kmeans", function()
     end
     bad("shape", "fit: 2 rows cannot be 3 clusters: choose k of at most 2", fit({k = 3}, x:slice(1, 1, 2)))
     bad("shape", "without columns", fit({k = 3}, gb.zeros(3, 0)))
-    bad("shape", "0 rows cannot be 1 clusters", fit({k = 1}, gb.zeros(0, 3)))
+    bad("option", "the list of points has 3, and nothing in place 2", fit({k = 1}, {x, nil, x}))
+    bad("shape", "0 rows cannot be 1 clusters: give a row a cluster at least", fit({k = 1}, gb.zeros(0, 3)))
     local function at(i) return gb.tensor({i}, {dtype = "i64"}) end
     for _, v in ipairs{0 / 0, 1 / 0, -1 / 0} do
       local y <const> = x:put(1, at(18), x:slice(1, 18, 18):put(2, at(3), v)):eval()

@@ -140,7 +140,8 @@ end
 local function check_rows(list, o, what)
   local n <const>, k <const> = points.extent(list), o.k
   if n < k and not o.ranks then
-    fail("shape", what, "%d row%s cannot be %d clusters: choose k of at most %d", n, n == 1 and "" or "s", k, math.max(n, 1))
+    local remedy <const> = n > 0 and ("choose k of at most %d"):format(n) or "give a row a cluster at least"
+    fail("shape", what, "%d row%s cannot be %d clusters: %s", n, n == 1 and "" or "s", k, remedy)
   end
 end
 

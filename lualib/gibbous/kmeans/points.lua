@@ -22,6 +22,9 @@ function M.list(X, what)
     if x.ndim ~= 2 then fail("shape", what, "%s must be a tensor (n, d), got shape %s", where, tostring(x.shape)) end
     out[i] = x
   end
+  for key in pairs(list) do
+    if not out[key] then fail("option", what, "the list of points has %s, and nothing in place %d", tostring(key), #out + 1) end
+  end
   return out
 end
 
