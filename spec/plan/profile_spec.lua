@@ -135,15 +135,16 @@ end)
 
 describe("a recording", function()
   it("is of what the script computes between on and off, with what it remembers", function()
+    local twice <const> = x * 2                                    -- what is made of it again is found while it is there
     gb.profile "on"
-    local y <const> = (x * 2):sum(2):eval()
+    local y <const> = twice:sum(2):eval()
     local p <const> = gb.profile "off"
     assert.is_true(#p == 1 and p.steps == 1)
     assert.is_nil(p.folds)
     assert.is_nil(p.core_seconds)
     gb.profile "on"
     y:eval()
-    local z <const> = (x * 2):sum(2):eval()
+    local z <const> = twice:sum(2):eval()
     assert.is_true(z:equal(y))
     local q <const> = gb.profile "off"
     assert.is_true(q.steps <= 1, tostring(q))                     -- the comparison alone may be a step
