@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "cluster/kmeans_fit.h"
 
 double gb_kmeans_scale (double count, double most) {
@@ -73,7 +74,9 @@ double gb_kmeans_diameter (const gb_kmeans_run *r) {
 
 /* -- what is known of the points */
 
+/* A pass that only starts something on a device looks for no Ctrl-C: so each is looked for before. */
 gb_status gb_kmeans_open (const gb_kmeans_piece *p, gb_points *x, gb_error *err) {
+  if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   *x = p->x;
   if (p->source == NULL) return GB_OK;
   GB_TRY(p->source->open(p->source->ud, p->number, &x->at, err));

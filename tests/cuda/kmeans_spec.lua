@@ -48,8 +48,8 @@ local function with(o, more)
 end
 ]]
 
---- What the script prints, by lines. env: further settings.
-local function run(script, env)
+--- What the script prints, and the emulation says. env: further settings.
+local function start(script, env)
   local path <const> = os.tmpname()
   do
     local f <close> = assert(io.open(path, "wb"))
@@ -58,8 +58,14 @@ local function run(script, env)
   local out <const>, errors <const>, rc <const> = process.run({path}, {env = "GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated EMU_DEVICES=2 "
     .. "EMU_LEAKS=1 GIBBOUS_CUDA_COMPILE=off " .. (env or "EMU_SCHEDULE=lazy")})
   os.remove(path)
+  assert.equal(0, rc, errors)
+  return out, errors
+end
+
+--- What the script prints, by lines.
+local function run(script, env)
+  local out <const>, errors <const> = start(script, env)
   assert.equal("", errors)
-  assert.equal(0, rc)
   local lines <const> = {}
   for line in out:gmatch "[^\n]+" do lines[#lines + 1] = line end
   return lines
@@ -367,6 +373,19 @@ print(ok and "done" or err.code)
 assert(km.centroids == nil)
 same(gb.kmeans{k = 5, max_iter = 4}:fit(x), km:fit(x), "again")
 print "ok"]], ("EMU_SCHEDULE=5 GIBBOUS_CUDA_PANEL=4096 EMU_FAIL=kernel:*@%d=int"):format(at)))
+    end
+  end)
+
+  it("answer Ctrl-C between passes over rows that are there", function()
+    for _, init in ipairs{"random", "k-means++"} do
+      local out <const>, errors <const> = start(([[
+local x <const> = gb.rand(6000, 6, {dtype = "f32", seed = 1}):eval()
+local km <const> = gb.kmeans{k = 40, init = %q, tol = 0, device = "cuda:0"}
+local ok <const>, err <const> = pcall(km.fit, km, x)
+print(ok and km.iterations or err.code)]]):format(init), "EMU_SCHEDULE=lazy EMU_COUNT=1 EMU_FAIL=kernel:*@25=int")
+      assert.equal("interrupted\n", out)
+      local made <const> = tonumber(errors:match "cuda emulation: kernel:%* (%d+)\n")
+      assert.is_true(made >= 25 and made <= 25 + 12, ("%d launches, interrupted at the 25th"):format(made))
     end
   end)
 
