@@ -6,7 +6,7 @@ local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
--- On another device the host reads copies of the points, which its account has beside the fit.
+-- On a GPU the plan is what a fit takes at most, on each account: results lie there in the end.
 local at_home <const> = gb.devices()[1].name == "cpu" and not os.getenv "GIBBOUS_DEVICE"
 
 --- Rows around k places.
@@ -162,10 +162,12 @@ describe("gb.kmeans", function()
           assert.equal(want:score(x), want:score(list))
         end
         local p <const> = gb.kmeans{k = 6, init = init, n_init = 2}:plan(x, {weights = weights})
-        for _, budget in ipairs{p.peak, 2 * p.peak, "1 GB"} do
+        local least = p.peak                                             -- one number is the budget of each account
+        for _, on in ipairs(p.devices) do least = math.max(least, on.peak) end
+        for _, budget in ipairs{least, 2 * least, "1 GB"} do
           assert.is_true(fit(x, budget).centroids:equal(want.centroids))
         end
-        assert.equal(p.peak, raises("refused", "the smallest budget that works is", fit, x, p.peak - 1).minimum)
+        assert.equal(least, raises("refused", "the smallest budget that works is", fit, x, least - 1).minimum)
       end
     end
   end)
@@ -197,6 +199,11 @@ describe("gb.kmeans", function()
       settle()
       local before <const> = gb.memory.report()
       km:fit(list, {weights = weights})
+      assert.is_true(km.bytes <= p.peak, ("case %d: %d bytes on the host, planned %d"):format(i, km.bytes, p.peak))
+      for _, on in ipairs(p.devices) do
+        local got <const> = km.device_bytes[on.name]
+        assert.is_true(got <= on.peak, ("case %d: %d bytes on %s, planned %d"):format(i, got, on.name, on.peak))
+      end
       if at_home then
         assert.equal(p.peak, km.bytes, "case " .. i)
         local old <const> = gb.memory.limit(before.used + p.peak)          -- the account itself says so, too
@@ -375,8 +382,10 @@ describe("gb.kmeans", function()
     local x <const> = blobs(300, 3, 4)
     local km <const> = gb.kmeans{k = 4, seed = 7}
     assert.equal("k-means  k = 4, k-means++, seed 7\n  no centroids yet: km:fit(X)", tostring(km))
-    assert.matches("^k%-means  k = 4, k%-means%+%+, seed 7\n  300 rows of 3 columns, inertia %d+%.%d+\n  %d+ iterations?, "
-      .. "converged\n  [%d.]+ KB beside the rows, planned [%d.]+ KB$", tostring(km:fit(x)))
+    local form = "^k%-means  k = 4, k%-means%+%+, seed 7\n  300 rows of 3 columns, inertia %d+%.%d+\n  %d+ iterations?, "
+      .. "converged\n  [%d.]+ KB beside the rows, planned [%d.]+ KB"
+    for _, on in ipairs(km:plan(x).devices) do form = form .. "\n  [%d.]+ KB on " .. on.name .. ", planned [%d.]+ KB" end
+    assert.matches(form .. "$", tostring(km:fit(x)))
     assert.equal("kmeans", gb.type(km))
   end)
 
