@@ -178,7 +178,8 @@ describe("gb.kmeans", function()
     local cases <const> = {
       {100, 2, 3}, {1000, 1, 10}, {961, 7, 5}, {5000, 6, 9, init = "random"}, {5000, 6, 9, n_init = 3},
       {2000, 33, 17, dtype = "f32"}, {4097, 16, 64, dtype = "f16", n_init = 2}, {3000, 5, 4, weights = "f64"},
-      {3000, 5, 4, weights = "f32", dtype = "bf16"}, {700, 3, 5, start = "f32"},
+      {3000, 5, 4, weights = "f32", dtype = "bf16"}, {3000, 5, 4, weights = "f32", part = true},
+      {3000, 5, 4, weights = "f64", part = true}, {700, 3, 5, start = "f32"},
       {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"},
       {999, 3, 5, dtype = "f32", n_init = 2, algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"},
       {2500, 4, 6, pieces = 3, algorithm = "elkan"},
@@ -187,7 +188,8 @@ describe("gb.kmeans", function()
     for i, c in ipairs(cases) do
       local n <const>, d <const>, k <const> = c[1], c[2], c[3]
       local x <const> = blobs(n, d, k, {dtype = c.dtype})
-      local weights <const> = c.weights and gb.rand(n, {seed = 5, dtype = c.weights}):eval() or nil
+      local weights = c.weights and gb.rand(c.part and 3 * n or n, {seed = 5, dtype = c.weights}):eval() or nil
+      if c.part then weights = weights:slice(1, n + 1, 2 * n) end
       local init <const> = c.start and x:slice(1, 1, k):to{dtype = c.start}:eval() or c.init
       local list <const> = c.pieces and {x:slice(1, 1, 10), x:slice(1, 11, 2000), x:slice(1, 2001, n)} or x
       local o <const> = {k = k, init = init, n_init = c.n_init, max_iter = 12, algorithm = c.algorithm, spherical = c.spherical}
