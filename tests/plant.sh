@@ -1553,6 +1553,18 @@ host/lua/cluster/problem.c
 's/t->stride\[i\[0\]\] = (ptrdiff_t)i\[2\] \* of.stride\[i\[0\]\]/t->stride[i[0]] = of.stride[i[0]]/'
 'k-means: a view forgets its step'
 
+host/lua/cluster/problem.c
+'s/  if (there \&\& !is_doubles(\&t)) note_mirror(p, t.storage);//'
+'k-means of a GPU: the plan forgets copies of weights'
+
+host/lua/cluster/problem.c
+'s/  if (is_doubles(from) \&\& !gb_memory_is_host(st->ledger->memory))/  if (false)/'
+'k-means of a GPU: doubles come with a copy of their storage'
+
+host/lua/cluster/kmeans.c
+'s/  if (start != NULL) lgb_note_doubles(p, start);//'
+'k-means of a GPU: the plan forgets the copy of a start'
+
 host/lua/cluster/tiles.c
 's/p->first\[piece\], 1, p->piece/0, 1, p->piece/'
 'k-means: every tile of an expression is its first one'
@@ -1579,6 +1591,7 @@ suite_of () {                     # file, what is wrong
         *) targets=gibbous filter=spec/cluster/kmeans_spec.lua ;;
       esac
       return ;;
+    'k-means of a GPU: '*) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/kmeans_bytes$'; return ;;
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)

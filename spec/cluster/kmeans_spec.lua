@@ -6,7 +6,7 @@ local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
--- On another device the host reads copies of the points, which its account has beside the fit.
+-- On a GPU the plan is what a fit takes at most, on each account: results lie there in the end.
 local at_home <const> = gb.devices()[1].name == "cpu" and not os.getenv "GIBBOUS_DEVICE"
 
 --- Rows around k places.
@@ -162,10 +162,12 @@ describe("gb.kmeans", function()
           assert.equal(want:score(x), want:score(list))
         end
         local p <const> = gb.kmeans{k = 6, init = init, n_init = 2}:plan(x, {weights = weights})
-        for _, budget in ipairs{p.peak, 2 * p.peak, "1 GB"} do
+        local least = p.peak                                             -- one number is the budget of each account
+        for _, on in ipairs(p.devices) do least = math.max(least, on.peak) end
+        for _, budget in ipairs{least, 2 * least, "1 GB"} do
           assert.is_true(fit(x, budget).centroids:equal(want.centroids))
         end
-        assert.equal(p.peak, raises("refused", "the smallest budget that works is", fit, x, p.peak - 1).minimum)
+        assert.equal(least, raises("refused", "the smallest budget that works is", fit, x, least - 1).minimum)
       end
     end
   end)
@@ -176,7 +178,8 @@ describe("gb.kmeans", function()
     local cases <const> = {
       {100, 2, 3}, {1000, 1, 10}, {961, 7, 5}, {5000, 6, 9, init = "random"}, {5000, 6, 9, n_init = 3},
       {2000, 33, 17, dtype = "f32"}, {4097, 16, 64, dtype = "f16", n_init = 2}, {3000, 5, 4, weights = "f64"},
-      {3000, 5, 4, weights = "f32", dtype = "bf16"}, {700, 3, 5, start = "f32"},
+      {3000, 5, 4, weights = "f32", dtype = "bf16"}, {3000, 5, 4, weights = "f32", part = true},
+      {3000, 5, 4, weights = "f64", part = true}, {700, 3, 5, start = "f32"},
       {700, 3, 5, start = "f64"}, {2500, 4, 6, pieces = 3}, {3000, 5, 9, algorithm = "elkan"},
       {999, 3, 5, dtype = "f32", n_init = 2, algorithm = "elkan"}, {4000, 3, 8, algorithm = "elkan", start = "f64"},
       {2500, 4, 6, pieces = 3, algorithm = "elkan"},
@@ -185,7 +188,8 @@ describe("gb.kmeans", function()
     for i, c in ipairs(cases) do
       local n <const>, d <const>, k <const> = c[1], c[2], c[3]
       local x <const> = blobs(n, d, k, {dtype = c.dtype})
-      local weights <const> = c.weights and gb.rand(n, {seed = 5, dtype = c.weights}):eval() or nil
+      local weights = c.weights and gb.rand(c.part and 3 * n or n, {seed = 5, dtype = c.weights}):eval() or nil
+      if c.part then weights = weights:slice(1, n + 1, 2 * n) end
       local init <const> = c.start and x:slice(1, 1, k):to{dtype = c.start}:eval() or c.init
       local list <const> = c.pieces and {x:slice(1, 1, 10), x:slice(1, 11, 2000), x:slice(1, 2001, n)} or x
       local o <const> = {k = k, init = init, n_init = c.n_init, max_iter = 12, algorithm = c.algorithm, spherical = c.spherical}
@@ -197,6 +201,11 @@ describe("gb.kmeans", function()
       settle()
       local before <const> = gb.memory.report()
       km:fit(list, {weights = weights})
+      assert.is_true(km.bytes <= p.peak, ("case %d: %d bytes on the host, planned %d"):format(i, km.bytes, p.peak))
+      for _, on in ipairs(p.devices) do
+        local got <const> = km.device_bytes[on.name]
+        assert.is_true(got <= on.peak, ("case %d: %d bytes on %s, planned %d"):format(i, got, on.name, on.peak))
+      end
       if at_home then
         assert.equal(p.peak, km.bytes, "case " .. i)
         local old <const> = gb.memory.limit(before.used + p.peak)          -- the account itself says so, too
@@ -375,8 +384,10 @@ describe("gb.kmeans", function()
     local x <const> = blobs(300, 3, 4)
     local km <const> = gb.kmeans{k = 4, seed = 7}
     assert.equal("k-means  k = 4, k-means++, seed 7\n  no centroids yet: km:fit(X)", tostring(km))
-    assert.matches("^k%-means  k = 4, k%-means%+%+, seed 7\n  300 rows of 3 columns, inertia %d+%.%d+\n  %d+ iterations?, "
-      .. "converged\n  [%d.]+ KB beside the rows, planned [%d.]+ KB$", tostring(km:fit(x)))
+    local form = "^k%-means  k = 4, k%-means%+%+, seed 7\n  300 rows of 3 columns, inertia %d+%.%d+\n  %d+ iterations?, "
+      .. "converged\n  [%d.]+ KB beside the rows, planned [%d.]+ KB"
+    for _, on in ipairs(km:plan(x).devices) do form = form .. "\n  [%d.]+ KB on " .. on.name .. ", planned [%d.]+ KB" end
+    assert.matches(form .. "$", tostring(km:fit(x)))
     assert.equal("kmeans", gb.type(km))
   end)
 

@@ -173,6 +173,7 @@ static int kmeans_bytes (lua_State *L) {
   share_fit(L, p, &o);
   const gb_kmeans_share *s = &p->share;
   const bool batches = lgb_optbool(L, 2, "minibatch", false);
+  if (start != NULL) lgb_note_doubles(p, start);
   lua_createtable(L, 0, 18);
   lua_pushstring(L, p->session->home->name);
   lua_setfield(L, -2, "home");

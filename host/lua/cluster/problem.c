@@ -43,9 +43,10 @@ static bool find_value (const gb_node *n, int depth, gb_tensor *t) {
   return true;
 }
 
+static bool is_doubles (const gb_tensor *t) { return t->dtype == GB_F64 && gb_tensor_is_contiguous(t); }
+
 static bool lies_well (const gb_node *x, gb_tensor *t) {
-  return find_value(x, 0, t) && t->dtype == GB_F64 && gb_tensor_is_contiguous(t) &&
-         gb_memory_is_host(t->storage->ledger->memory);
+  return find_value(x, 0, t) && is_doubles(t) && gb_memory_is_host(t->storage->ledger->memory);
 }
 
 size_t lgb_doubles_bytes (const gb_node *x) {
@@ -53,8 +54,20 @@ size_t lgb_doubles_bytes (const gb_node *x) {
   return lies_well(x, &t) ? 0 : gb_shape_bytes(gb_node_shape(x), GB_F64);
 }
 
+/* Doubles of another device come without a copy of their storage, which may be far larger; other numbers are converted from it. */
+static gb_status copy_doubles (const gb_tensor *to, const gb_tensor *from, gb_error *err) {
+  const gb_storage *st = from->storage;
+  gb_tensor host;
+  if (is_doubles(from) && !gb_memory_is_host(st->ledger->memory))
+    return gb_memory_download(st->ledger->memory, gb_host_elements(to), gb_tensor_data(from),
+                              gb_shape_bytes(&from->shape, GB_F64), err);
+  GB_TRY(gb_host_of(from, &host, err));
+  gb_host_copy(to, &host);
+  return GB_OK;
+}
+
 const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x) {
-  gb_tensor *held = lgb_newholder(L), t, host;
+  gb_tensor *held = lgb_newholder(L), t;
   gb_error err;
   if (lies_well(x, &t)) return gb_host_elements(&t);
   if (!find_value(x, 0, &t)) t = *lgb_value(L, s, x);
@@ -62,8 +75,7 @@ const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x) {
              gb_tensor_new(&s->home->ledger, GB_F64, &t.shape, GB_MEM_WORKSPACE, lgb_where(L, s), "k-means",
                            held, &err),
              &err);
-  lgb_result(L, gb_host_of(&t, &host, &err), &err);
-  gb_host_copy(held, &host);
+  lgb_result(L, copy_doubles(held, &t, &err), &err);
   return gb_host_elements(held);
 }
 
@@ -134,6 +146,14 @@ static void note_mirror (lgb_points *p, const gb_storage *st) {
   p->mirrors += st->block.bytes;
 }
 
+void lgb_note_doubles (lgb_points *p, const gb_node *x) {
+  gb_tensor t = {.dtype = gb_node_dtype(x)};
+  const bool there = find_value(x, 0, &t);
+  if (there && !is_doubles(&t)) note_mirror(p, t.storage);
+  if (!there && t.dtype != GB_F64 && !gb_memory_is_host(&device_of(x)->memory))
+    p->mirrors += gb_shape_bytes(gb_node_shape(x), t.dtype);
+}
+
 /* Points that have a value lie on a device of the list, or the host reads them. */
 static void add_value (lua_State *L, lgb_points *p, gb_node *x, const gb_tensor *t, bool values) {
   gb_tensor host;
@@ -194,7 +214,7 @@ static void make_room (lua_State *L, lgb_points *p, size_t count, gb_node *const
   luaL_ref(L, 3);
   p->first = lgb_scratch(L, most + 1, sizeof *p->first);
   luaL_ref(L, 3);
-  p->storage = lgb_scratch(L, count, sizeof(gb_storage *));
+  p->storage = lgb_scratch(L, count + 2, sizeof(gb_storage *)); /* and those of weights and start */
   luaL_ref(L, 3);
 }
 
@@ -231,6 +251,7 @@ static void check_weights (lua_State *L, lgb_points *p) {
   if (s->ndim != 1 || s->dim[0] != p->n)
     lgb_fail(L, GB_ESHAPE, "k-means: option 'weights': expected %zu numbers, one a row, got shape %s", p->n,
              gb_shape_text(s, text));
+  lgb_note_doubles(p, p->weights);
 }
 
 /* A rank without points. */

@@ -43,6 +43,8 @@ void lgb_share_points (lua_State *L, lgb_points *p, const gb_kmeans_options *fit
 
 /* Bytes of the memory of numbers that lie where a pass cannot read them, as contiguous f64 on the host. 0: they lie well. */
 size_t lgb_doubles_bytes (const gb_node *x);
+/* Adds to 'mirrors' what the host copies to make doubles of weights or a start: nothing where another device has doubles. */
+void lgb_note_doubles (lgb_points *p, const gb_node *x);
 /* Contiguous doubles of x, in a holder that is pushed, or where they lie: then an empty one is pushed. */
 const double *lgb_pushdoubles (lua_State *L, lgb_session *s, gb_node *x);
 

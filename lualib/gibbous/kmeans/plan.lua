@@ -54,7 +54,7 @@ local function rows_of(b, runs, start)
     {what = "the same of the best run so far", bytes = runs > 1 and results or 0},
     {what = "weights as f64", bytes = b.weights},
     {what = "the start as f64", bytes = start and b.start or 0},
-    {what = "the host's copies of points of another device", bytes = b.mirrors},
+    {what = "the host's copies of points, weights or a start of another device", bytes = b.mirrors},
     {what = ("exact sums of %d threads"):format(b.workers), bytes = b.sums},
     {what = "distances to the nearest seed, a number a row", bytes = b.seeds},
     {what = "candidates for seeds, 10 k + 1 rows, and their weights", bytes = b.candidates},
