@@ -98,7 +98,7 @@ static inline double gb_kmeans_round (const gb_kmeans_run *r, double v) {
 
 /* The same of coordinate t of a centre, less the shift, such that (v + shift) - shift is v: what a fit publishes loses nothing. */
 static inline double gb_kmeans_coordinate (const gb_kmeans_run *r, size_t t, double v) {
-  return r->compute == GB_F64 ? v + r->shift[t] - r->shift[t] : (double)(float)v;
+  return gb_kmeans_round(r, gb_kmeans_round(r, v) + r->shift[t] - r->shift[t]);
 }
 
 /* -- ranges */

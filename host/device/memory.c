@@ -19,9 +19,10 @@
 #define LARGE ((size_t)1 << 20)
 #endif
 #define MOST_KEPT ((size_t)256 << 20)
-#define WIDE                                                                                                 \
-  ((size_t)4                                                                                                 \
-   << 20) /* blocks in pages of 2 MiB where the system has them: fewer faults, fewer walks of page tables */
+/* Blocks of these sizes are in pages of 2 MiB where the system has them: fewer faults, fewer walks of page tables. The system may take
+** seconds to gather the pages of larger ones, and nothing answers Ctrl-C meanwhile. */
+#define WIDE_FROM ((size_t)4 << 20)
+#define WIDE_TO ((size_t)512 << 20)
 
 static size_t mapped_size (size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
@@ -29,7 +30,8 @@ static void *map (size_t size) {
   void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-  if (size >= WIDE) madvise(at, size, MADV_HUGEPAGE); /* without it, pages are small */
+  if (size >= WIDE_FROM && size <= WIDE_TO)
+    madvise(at, size, MADV_HUGEPAGE); /* without it, pages are small */
 #endif
   return at;
 }

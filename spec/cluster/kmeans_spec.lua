@@ -519,6 +519,12 @@ describe("gb.kmeans", function()
         assert.same(km.labels:totable(), km:predict(x):totable())
       end
     end
+    for seed = 1, 20 do                                             -- centroids far from the mean, in f32
+      local x <const> = gb.cat({gb.randn(200, 3, {seed = seed}), gb.full({1, 3}, 1e8)}, 1):to{dtype = "f32"}:eval()
+      local km <const> = gb.kmeans{k = 4, seed = seed, tol = 0}:fit(x)
+      assert.same(km.labels:totable(), km:predict(x):totable())
+      assert.is_true(math.abs(km:score(x) + km.inertia) <= 1e-12 * km.inertia)
+    end
   end)
 
   it("counts what a fit takes beside garbage that goes", function()
