@@ -1469,6 +1469,22 @@ host/program/bounds.h
 's/(12 \* n + 16) \* u \* reach \* 1.01 + n \* 0x1p-120/0/; s/(8 \* n + 16) \* u \* 1.01 : INFINITY/0.0 : INFINITY/; s/(8 \* n + 16) \* u \* sqrt(reach) \* 1.01/0/'
 'k-means: bounds have no margin for rounding'
 
+host/cluster/kmeans_fit.h
+'s/gb_kmeans_round(r, v) + r->shift\[t\] - r->shift\[t\]/v/'
+'k-means fits: centroids have bits that are not found again'
+
+host/cluster/lloyd.c
+'s/change > 0 || filled/change > 0/'
+'k-means fits: a row that filled a cluster last keeps its label'
+
+host/cluster/kmeans.c
+'s/if (quanta >= spare \* 0x1p45/if (true/'
+'k-means fits: the inertia beside a far row is summed in its quanta'
+
+host/cluster/use.c
+'s/w->again ? NULL : r->sums/r->sums/'
+'k-means fits: sums of a batch have what a second walk adds'
+
 host/cpu/isa/cluster/nearest.inc
 's/from == 0 ? square : waiting\[c\]\[v\]/square/'
 'k-means: each run of features begins a sum of its own'
@@ -1592,6 +1608,7 @@ suite_of () {                     # file, what is wrong
       esac
       return ;;
     'k-means of a GPU: '*) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/kmeans_bytes$'; return ;;
+    'k-means fits: '*) targets=gibbous filter=spec/cluster/kmeans_spec.lua; return ;;
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)

@@ -334,6 +334,13 @@ describe("gb.kmeans", function()
     near(1, batches:score(x) / all:score(x), 1e-3)
   end)
 
+  it("counts the rows of a batch once, although their inertia is summed again in finer quanta", function()
+    local x <const> = gb.tensor{{0, 0}, {1, 1}, {0, 0}}
+    local km <const> = gb.kmeans{k = 2, init = gb.tensor{{0, 0}, {1, 1}}}
+    for _ = 1, 3 do km:partial_fit(x) end
+    assert.same({6, 3}, km.counts:totable())
+  end)
+
   it("fits by mini-batches as a plain evaluator does, with its bits and bytes", function()
     local x <const> = blobs(9000, 3, 4, {spread = 2})
     local start <const> = x:slice(1, 1, 4):eval()
