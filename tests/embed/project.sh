@@ -17,5 +17,5 @@ if(TARGET test_embed OR TARGET gibbous_far)
 endif()
 EOF
 printf '#include <gibbous.h>\nconst char *version (void) { return gibbous_version(); }\n' > "$folder/program.c"
-"$cmake" -S "$folder" -B "$folder/build" -DCMAKE_BUILD_TYPE=Debug > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+"$cmake" -S "$folder" -B "$folder/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
 "$cmake" --build "$folder/build" --target program gb_base > "$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
