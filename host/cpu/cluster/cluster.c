@@ -78,13 +78,15 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
 /* Labels of the points of some tiles; those that change move from one sum to another. */
 static void take_labels (const pass *p, const gb_point_reader *r, const gb_point_rows *rows, size_t tiles,
                          size_t first, const int32_t *label, int64_t *sums, size_t *moved) {
-  for (size_t t = 0; t < tiles; t++, first += r->lanes, label += r->lanes)
+  for (size_t t = 0; t < tiles; t++, first += r->lanes, label += r->lanes) {
+    if (memcmp(label, p->label + first, rows[t].n * sizeof *label) == 0) continue;
     for (size_t n = 0; n < rows[t].n; n++) {
       if (label[n] == p->label[first + n]) continue;
       if (sums == NULL) p->label[first + n] = label[n];
       else move_point(p, gb_point_of(r, &rows[t], n), first + n, label[n], sums);
       (*moved)++;
     }
+  }
 }
 
 static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
