@@ -1,14 +1,21 @@
 /* cluster.c - passes over points on the CPU. */
 #include "cpu/cluster/pass.h"
 
+#define TASKS 16 /* of a thread, where points are assigned */
+
 static size_t scratch_bytes (const gb_device *dev, gb_dtype compute, size_t k, size_t d) {
   const size_t size = gb_dtype_size(compute);
   return rounded(d * size) + rounded(k * (d + 1) * size) + workers(dev) * room_bytes(compute, d);
 }
 
-static gb_status run (gb_device *dev, pass *p, gb_task *task, gb_error *err) {
+static gb_status run_tasks (gb_device *dev, pass *p, size_t n, gb_task *task, gb_error *err) {
   const double work = (double)p->x->n * (double)p->d * (double)(p->k + 1);
-  return gb_tasks_run(gb_pool_for(dev->pool, work), blocks(p->x), task, p, err);
+  return gb_tasks_run(gb_pool_for(dev->pool, work), n, task, p, err);
+}
+
+/* A task for each block of points. */
+static gb_status run (gb_device *dev, pass *p, gb_task *task, gb_error *err) {
+  return run_tasks(dev, p, blocks(p->x), task, err);
 }
 
 /* -- range */
@@ -78,28 +85,47 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
 /* Labels of the points of some tiles; those that change move from one sum to another. */
 static void take_labels (const pass *p, const gb_point_reader *r, const gb_point_rows *rows, size_t tiles,
                          size_t first, const int32_t *label, int64_t *sums, size_t *moved) {
+  uint16_t at[GB_MOST_LANES];
   for (size_t t = 0; t < tiles; t++, first += r->lanes, label += r->lanes) {
-    if (memcmp(label, p->label + first, rows[t].n * sizeof *label) == 0) continue;
-    for (size_t n = 0; n < rows[t].n; n++) {
-      if (label[n] == p->label[first + n]) continue;
-      if (sums == NULL) p->label[first + n] = label[n];
-      else move_point(p, gb_point_of(r, &rows[t], n), first + n, label[n], sums);
-      (*moved)++;
-    }
+    const size_t n = gb_isa_active->differing(rows[t].n, label, p->label + first, at);
+    for (size_t i = 0; i < n && sums != NULL; i++)
+      move_point(p, gb_point_of(r, &rows[t], at[i]), first + at[i], label[at[i]], sums);
+    if (n > 0 && sums == NULL) memcpy(p->label + first, label, rows[t].n * sizeof *label);
+    *moved += n;
   }
 }
 
-static void assign_task (void *ud, gb_tasks *s, size_t block, int thread) {
+/* Of one centre alone nothing is computed. */
+static size_t find_labels (const pass *p, const gb_point_reader *r, size_t first, gb_point_rows *rows, int32_t *label) {
+  gb_next_bytes next;
+  if (p->k == 1) {
+    *rows = gb_read_points(r, first);
+    memset(label, 0, rows->n * sizeof *label);
+    return 1;
+  }
+  const size_t tiles = gb_read_tiles(r, first, rows, &next);
+  p->isa->nearest(p->k, p->d, tiles, r->tile, p->centres, next, label);
+  return tiles;
+}
+
+/* Points of a task: whole groups of tiles, of a block at most, and few where there are few points, so that all threads have a share. */
+static size_t rows_of_task (const gb_device *dev, const pass *p) {
+  const size_t group = GB_NEAREST_TILES * p->isa->cluster_lanes;
+  const size_t groups = p->x->n / (group * workers(dev) * TASKS), most = GB_CLUSTER_BLOCK / group;
+  return group * (groups < 1 ? 1 : groups < most ? groups : most);
+}
+
+static void assign_task (void *ud, gb_tasks *s, size_t task, int thread) {
   const pass *p = ud;
   (void)s;
-  const gb_point_reader r = block_reader(p, (size_t)thread, block);
+  gb_point_reader r = reader_of(p, (size_t)thread);
+  const size_t first = task * p->task;
   int64_t *sums = p->sums == NULL ? NULL : p->sums + (size_t)thread * p->k * (p->d + 1);
   gb_point_rows rows[GB_NEAREST_TILES];
   int32_t label[GB_NEAREST_TILES * GB_MOST_LANES];
-  gb_next_bytes next;
-  for (size_t i = block * GB_CLUSTER_BLOCK, tiles; i < r.end; i += tiles * r.lanes) {
-    tiles = gb_read_tiles(&r, i, rows, &next);
-    p->isa->nearest(p->k, p->d, tiles, r.tile, p->centres, next, label);
+  if (first + p->task < r.end) r.end = first + p->task;
+  for (size_t i = first, tiles; i < r.end; i += tiles * r.lanes) {
+    tiles = find_labels(p, &r, i, rows, label);
     take_labels(p, &r, rows, tiles, i, label, sums, &count_of(p, (size_t)thread)->moved);
   }
 }
@@ -108,8 +134,9 @@ static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c
                          int64_t *sums, size_t *moved, void *scratch, gb_error *err) {
   pass p = open_pass(dev, x, c, scratch);
   p.q = q, p.label = label, p.sums = sums;
+  p.task = rows_of_task(dev, &p);
   p.isa->group_centres(p.k, p.d, c->centre, p.centres);
-  GB_TRY(run(dev, &p, assign_task, err));
+  GB_TRY(run_tasks(dev, &p, (x->n + p.task - 1) / p.task, assign_task, err));
   for (size_t w = 0; w < workers(dev); w++) *moved += count_of(&p, w)->moved;
   return GB_OK;
 }
@@ -125,24 +152,17 @@ static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums
 
 /* -- spread */
 
-static void add_twice (gb_two_sums *s, double v, double scale) {
-  const double high = rint(v * scale), rest = fma(v, scale, -high);
-  s->high += quanta_of(high);
-  s->low += quanta_of(rest * 0x1p30);
-}
-
 static void spread_task (void *ud, gb_tasks *s, size_t block, int thread) {
   const pass *p = ud;
   (void)s;
   const gb_point_reader r = block_reader(p, (size_t)thread, block);
-  gb_two_sums *sum = &count_of(p, (size_t)thread)->spread;
+  double apart[GB_MOST_LANES] __attribute__((aligned(64)));
   for (size_t i = block * GB_CLUSTER_BLOCK; i < r.end; i += r.lanes) {
     const gb_point_rows rows = gb_read_points(&r, i);
-    for (size_t n = 0; n < rows.n; n++) {
-      const double *c = p->centre + (size_t)p->label[i + n] * p->d;
-      const double apart = p->isa->square_apart(p->d, gb_point_of(&r, &rows, n), p->shift, c);
-      add_twice(sum, weight_of(p->x, i + n) * apart, p->scale);
-    }
+    p->isa->squares(rows.n, p->d, rows.at, rows.step, p->shift, p->centre, p->label + i, apart);
+    if (p->x->weight != NULL)
+      for (size_t n = 0; n < rows.n; n++) apart[n] *= p->x->weight[i + n];
+    gb_isa_active->add_twice(rows.n, apart, p->scale, &count_of(p, (size_t)thread)->spread);
   }
 }
 

@@ -32,6 +32,7 @@ typedef struct pass {
   const double *centre;
   char *near;
   bool first;
+  size_t task; /* points of one, where that is no block */
 } pass;
 
 static inline size_t rounded (size_t bytes) { return (bytes + GB_ALIGN - 1) / GB_ALIGN * GB_ALIGN; }

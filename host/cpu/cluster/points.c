@@ -8,6 +8,8 @@
 #define TOGETHER_BYTES ((size_t)256 << 10)
 #define CENTRES_BYTES ((size_t)512 << 10)
 
+#define LITTLE_BYTES ((size_t)8 << 10)
+
 #define TURN_COST 10 /* of an element in a tile, in products with centres */
 
 static const gb_isa_kernels *kernels_of (gb_dtype compute) {
@@ -26,9 +28,10 @@ static size_t tile_bytes (gb_dtype compute, size_t d) {
   return kernels_of(compute)->cluster_lanes * d * gb_dtype_size(compute);
 }
 
-/* Centres that stay in the cache are read again for each tile, which then stays in the first one. */
+/* Centres that stay in the cache are read again for each tile, which then stays in the first one; little tiles stay there together. */
 static size_t tiles_for (size_t centres, size_t tile) {
-  return centres <= CENTRES_BYTES ? 1 : tiles_together(tile);
+  const bool stay = centres <= CENTRES_BYTES && GB_NEAREST_TILES * tile > LITTLE_BYTES;
+  return stay ? 1 : tiles_together(tile);
 }
 
 size_t gb_point_reader_bytes (gb_dtype compute, size_t d) {

@@ -22,6 +22,8 @@ const gb_isa gb_isa_avx512 = {.name = "avx512",
                               .flush_f64 = vd_flush,
                               .fold_f32 = gb_fold_f32,
                               .screen = vf_screen,
+                              .differing = gb_differing,
+                              .add_twice = gb_add_twice,
                               .rate_fma = gb_rate_fma,
                               .rate_issue = gb_rate_issue,
                               .rate_exp2 = gb_rate_exp2};

@@ -193,6 +193,9 @@ typedef struct gb_isa_kernels {
   void (*apart)(size_t d, const void *tile, const void *c, void *out);
   /* |x - shift - c|^2 in f64, the difference from the shift in T: 16 sums, of each 16th feature, and their tree. */
   double (*square_apart)(size_t d, const void *x, const void *shift, const double *c);
+  /* out[i] = square_apart of row i of x and centre label[i]. */
+  void (*squares)(size_t rows, size_t d, const void *x, ptrdiff_t step, const void *shift, const double *c,
+                  const int32_t *label, double *out);
   /* least[t] = min(least[t], x[i * step + t]), most likewise, for all rows i. False: one of these is infinite or NaN. */
   bool (*bounds)(size_t rows, size_t d, const void *x, ptrdiff_t step, void *least, void *most);
   /* to[t] += q, from[t] -= q, q the whole number nearest to (x[t] - shift[t]) * scale, |q| < 2^62: the difference in T, its
@@ -216,6 +219,10 @@ typedef struct gb_isa {
   ** of the others, to 'open': how many. A label of -1 is taken for 0. */
   size_t (*screen)(const gb_screen *s, size_t n, const int32_t *label, float *upper, float *lower,
                    uint16_t *open);
+  /* The numbers i of which a[i] != b[i], ascending, to 'at': how many. */
+  size_t (*differing)(size_t n, const int32_t *a, const int32_t *b, uint16_t *at);
+  /* Adds the whole number nearest to v[i] * scale to 'high', |high| < 2^62, and that nearest to 2^30 times what is left to 'low', for all i. */
+  void (*add_twice)(size_t n, const double *v, double scale, gb_two_sums *to);
   /* Microbenchmarks, on the calling thread for about 'seconds': vector operations a second (a vector = 64
   ** bytes). */
   double (*rate_fma)(double seconds);   /* FMA vector instructions/s, as 64-byte vectors */

@@ -115,6 +115,14 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* p[at[l]], and the bits of those of 16 elements that differ. */
+GB_INLINE vd vd_gather (const double *p, const int32_t *at) {
+  return _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)at), p, 8);
+}
+GB_INLINE unsigned gb_differ_16 (const int32_t *a, const int32_t *b) {
+  return _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+}
+
 /* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
 GB_INLINE vd_words vd_load_words (const int64_t *p) { return (vd_words)_mm512_loadu_si512(p); }
 GB_INLINE void vd_store_words (int64_t *p, vd_words a) { _mm512_storeu_si512(p, (__m512i)a); }

@@ -93,6 +93,14 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
 GB_INLINE vd vf_wide (const float *p) { return (vd){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* p[at[l]], and the bits of those of 16 elements that differ. */
+GB_INLINE vd vd_gather (const double *p, const int32_t *at) { return GB_EACH(vd, p[at[l_]]); }
+GB_INLINE unsigned gb_differ_16 (const int32_t *a, const int32_t *b) {
+  unsigned bits = 0;
+  for (int l = 0; l < 16; l++) bits |= (unsigned)(a[l] != b[l]) << l;
+  return bits;
+}
+
 /* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
 GB_INLINE vd_words vd_load_words (const int64_t *p) {
   vd_words a;
