@@ -49,6 +49,26 @@ static void tiles_hold_the_points_less_the_shift_in (const table *t) {
 }
 EACH_TABLE(tiles_hold_the_points_less_the_shift)
 
+/* Rows that overlap, lie in the other direction, or are all the same one: nothing before the first and behind the last is read. */
+static void tiles_are_made_of_rows_of_any_step_in (const table *t) {
+  static const ptrdiff_t steps[] = {-9, -1, 0, 1, 2, 3, 5};
+  EACH(w, widths) EACH(s, steps) {
+    const size_t d = widths[w], lanes = t->k->cluster_lanes, size = t->single ? sizeof(float) : sizeof(double);
+    const size_t apart = (size_t)labs(steps[s]), n = (lanes - 1) * apart + d;
+    char *x = random_values(t, n, -3, 3), *exact = malloc(n * size);
+    void *shift = random_values(t, d, -1, 1), *tile = room(t, lanes * d);
+    memcpy(exact, x, n * size);
+    const char *first = exact + (steps[s] < 0 ? (lanes - 1) * apart * size : 0);
+    t->k->cluster_tile(d, first, steps[s], shift, tile, (gb_next_bytes){0});
+    for (size_t i = 0; i < lanes; i++)
+      for (size_t k = 0; k < d; k++)
+        assert_true(get(t, tile, k * lanes + i) ==
+                    minus(t, get(t, first + (ptrdiff_t)i * steps[s] * (ptrdiff_t)size, k), get(t, shift, k)));
+    free(x), free(exact), free(shift), free(tile);
+  }
+}
+EACH_TABLE(tiles_are_made_of_rows_of_any_step)
+
 static int32_t nearest (const table *t, const points *p, size_t i, size_t k, const double *c,
                         const double *square) {
   double best = INFINITY;
@@ -227,42 +247,114 @@ static int64_t whole_of (double x) {
   return down + (2 * low > one || (2 * low == one && (down & 1) != 0));
 }
 
-static void points_are_added_in_whole_quanta_in (const table *t) {
-  static const double scales[] = {1, 0.5, 0x1p20, 0x1p40, 0x1p59, 3e8};
+/* Rows of two clusters, and of none, some of which move. */
+static void check_moves (const table *t, size_t d, double scale, const double *weight, bool ties) {
+  enum { N = 5 };
+  const ptrdiff_t step = (ptrdiff_t)d + 3;
+  const int32_t row[] = {0, 2, 4}, to[N] = {1, 0, 1, 1, 0}, before[N] = {0, 1, -1, 0, 1};
+  int32_t label[N];
+  int64_t sums[2 * 41], want[2 * 41];
+  void *x = random_values(t, N * (size_t)step, -3, 3), *shift = random_values(t, d, -1, 1);
+  for (size_t i = 0; ties && i < N * (size_t)step; i++) put(t, x, i, rint(uniform(-9, 9)) + 0.5);
+  for (size_t i = 0; ties && i < d; i++) put(t, shift, i, 0);
+  memcpy(label, before, sizeof label);
+  for (size_t i = 0; i < 2 * (d + 1); i++) sums[i] = want[i] = (int64_t)i - 7;
+  for (size_t i = 0; i < 3; i++) {
+    const size_t r = (size_t)row[i];
+    const double w = weight == NULL ? 1 : weight[r];
+    for (size_t n = 0; n <= d; n++) {
+      const double v = n == d ? 1 : minus(t, get(t, x, r * (size_t)step + n), get(t, shift, n));
+      const int64_t q = whole_of(n == d ? w * 1024 : v * (w * scale));
+      want[(size_t)to[r] * (d + 1) + n] += q;
+      if (before[r] >= 0) want[(size_t)before[r] * (d + 1) + n] -= q;
+    }
+  }
+  t->k->move(&(gb_moves){d, 3, x, shift, step, weight, {scale, 1024}, sums, row, to, label});
+  for (size_t i = 0; i < 2 * (d + 1); i++) assert_true(sums[i] == want[i]);
+  for (int32_t i = 0; i < N; i++) assert_int_equal(label[i], i % 2 == 0 ? to[i] : before[i]);
+  free(x);
+  free(shift);
+}
+
+static void points_move_in_whole_quanta_in (const table *t) {
+  static const double scales[] = {1, 0.5, 0x1p20, 0x1p40, 0x1p58, 3e8}, weight[] = {0.25, 3, 1.5, 2, 0};
   EACH(w, widths) EACH(s, scales) {
-    const size_t d = widths[w];
-    int64_t to[40], from[40], want[40];
-    void *x = random_values(t, d, -3, 3), *shift = random_values(t, d, -1, 1);
-    if (s == 0)
-      for (size_t n = 0; n < d; n++) put(t, x, n, rint(uniform(-9, 9)) + 0.5), put(t, shift, n, 0); /* ties */
-    for (size_t n = 0; n < d; n++) {
-      to[n] = want[n] = (int64_t)n - 7, from[n] = 5;
-      const int64_t q = whole_of(minus(t, get(t, x, n), get(t, shift, n)) * scales[s]);
-      want[n] += q;
-    }
-    t->k->add_point(d, x, shift, scales[s], to, from);
-    for (size_t n = 0; n < d; n++) {
-      assert_true(to[n] == want[n]);
-      assert_true(from[n] == 5 - (want[n] - ((int64_t)n - 7)));
-    }
-    t->k->add_point(d, x, shift, scales[s], NULL, to);
-    t->k->add_point(d, x, shift, scales[s], from, NULL);
-    for (size_t n = 0; n < d; n++) assert_true(to[n] == (int64_t)n - 7 && from[n] == 5);
-    free(x);
-    free(shift);
+    check_moves(t, widths[w], scales[s], NULL, s == 0);
+    check_moves(t, widths[w], scales[s], weight, false);
   }
 }
-EACH_TABLE(points_are_added_in_whole_quanta)
+EACH_TABLE(points_move_in_whole_quanta)
+
+static void labels_that_differ_are_found_in (const table *t) {
+  enum { N = 61 };
+  int32_t a[N], b[N], at[N + GB_SPARE];
+  for (size_t n = 0; n <= N; n++) {
+    for (size_t i = 0; i < N; i++) a[i] = (int32_t)i, b[i] = uniform(0, 1) < 0.5 ? -1 : a[i];
+    const size_t found = t->isa->differing(n, a, b, at);
+    size_t want = 0;
+    for (size_t i = 0; i < n; i++)
+      if (a[i] != b[i]) assert_true(want < found && at[want] == a[i]), want++;
+    assert_int_equal(found, want);
+  }
+}
+EACH_TABLE(labels_that_differ_are_found)
+
+/* 16 sums of squares, of each 16th feature, and their tree. */
+static double square_by_16 (const table *t, const points *p, size_t i, const double *c) {
+  double sum[16] = {0};
+  for (size_t n = 0; n < p->d; n++) {
+    const double gap = element(t, p, i, n) - c[n];
+    sum[n % 16] = t->fused ? fma(gap, gap, sum[n % 16]) : gap * gap + sum[n % 16];
+  }
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t l = 0; l < half; l++) sum[l] += sum[l + half];
+  return sum[0];
+}
+
+static void squares_are_those_of_their_own_centres_in (const table *t) {
+  EACH(w, widths)
+  for (size_t rows = 1; rows <= t->k->cluster_lanes; rows += 3) {
+    points p = make_points(t, widths[w], rows % 2, false);
+    double c[3 * 40], out[64];
+    int32_t label[64];
+    for (size_t i = 0; i < 3 * p.d; i++) c[i] = uniform(-3, 3);
+    for (size_t i = 0; i < rows; i++) label[i] = (int32_t)(i % 3);
+    t->k->squares(rows, p.d, p.x, p.step, p.shift, c, label, out);
+    for (size_t i = 0; i < rows; i++) assert_true(out[i] == square_by_16(t, &p, i, c + (i % 3) * p.d));
+    free_points(&p);
+  }
+}
+EACH_TABLE(squares_are_those_of_their_own_centres)
+
+static void sums_are_added_in_two_parts_in (const table *t) {
+  enum { N = 41 };
+  double v[N];
+  for (size_t n = 0; n <= N; n++) {
+    gb_two_sums sum = {3, -5}, want = sum;
+    for (size_t i = 0; i < n; i++) {
+      v[i] = uniform(-1, 1);
+      const double whole = rint(v[i] * 0x1p40), rest = fma(v[i], 0x1p40, -whole);
+      want.high += whole_of(whole), want.low += whole_of(rest * 0x1p30);
+    }
+    t->isa->add_twice(n, v, 0x1p40, &sum);
+    assert_true(sum.high == want.high && sum.low == want.low);
+  }
+}
+EACH_TABLE(sums_are_added_in_two_parts)
 
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tiles_hold_the_points_less_the_shift),
+      cmocka_unit_test(tiles_are_made_of_rows_of_any_step),
       cmocka_unit_test(the_nearest_centre_is_that_of_one_chain_a_pair),
       cmocka_unit_test(two_nearest_centres_have_bounds),
       cmocka_unit_test(labels_that_may_change_are_found),
       cmocka_unit_test(the_nearest_is_that_of_one_chain_in_runs_and_blocks),
       cmocka_unit_test(distances_are_sums_of_squared_differences),
-      cmocka_unit_test(points_are_added_in_whole_quanta),
+      cmocka_unit_test(points_move_in_whole_quanta),
+      cmocka_unit_test(labels_that_differ_are_found),
+      cmocka_unit_test(squares_are_those_of_their_own_centres),
+      cmocka_unit_test(sums_are_added_in_two_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,12 +85,11 @@ static gb_status range (gb_device *dev, const gb_points *x, double *least, doubl
 /* Labels of the points of some tiles; those that change move from one sum to another. */
 static void take_labels (const pass *p, const gb_point_reader *r, const gb_point_rows *rows, size_t tiles,
                          size_t first, const int32_t *label, int64_t *sums, size_t *moved) {
-  uint16_t at[GB_MOST_LANES];
+  int32_t changed[GB_MOST_LANES + GB_SPARE];
   for (size_t t = 0; t < tiles; t++, first += r->lanes, label += r->lanes) {
-    const size_t n = gb_isa_active->differing(rows[t].n, label, p->label + first, at);
-    for (size_t i = 0; i < n && sums != NULL; i++)
-      move_point(p, gb_point_of(r, &rows[t], at[i]), first + at[i], label[at[i]], sums);
+    const size_t n = gb_isa_active->differing(rows[t].n, label, p->label + first, changed);
     if (n > 0 && sums == NULL) memcpy(p->label + first, label, rows[t].n * sizeof *label);
+    else if (n > 0) move_points(p, &rows[t], first, n, changed, label, sums);
     *moved += n;
   }
 }

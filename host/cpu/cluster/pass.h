@@ -115,16 +115,25 @@ static inline int64_t potential (const pass *p, size_t i, double near) {
 
 /* -- labels */
 
+/* Those 'which' of rows go to the labels 'to' of all rows; the first row is number 'first' of the points. */
+static inline void move_points (const pass *p, const gb_point_rows *rows, size_t first, size_t n, const int32_t *which,
+                                const int32_t *to, int64_t *sums) {
+  const gb_moves m = {.d = p->d,
+                      .n = n,
+                      .x = rows->at,
+                      .shift = p->shift,
+                      .step = rows->step,
+                      .weight = p->x->weight == NULL ? NULL : p->x->weight + first,
+                      .quanta = p->q,
+                      .sums = sums,
+                      .row = which,
+                      .to = to,
+                      .label = p->label + first};
+  p->isa->move(&m);
+}
+
 static inline void move_point (const pass *p, const void *x, size_t row, int32_t to, int64_t *sums) {
-  const double w = weight_of(p->x, row);
-  const size_t width = p->d + 1;
-  const int32_t from = p->label[row];
-  int64_t *gains = sums + (size_t)to * width, *loses = from < 0 ? NULL : sums + (size_t)from * width;
-  const int64_t q = quanta_of(w * p->q.weight);
-  p->isa->add_point(p->d, x, p->shift, w * p->q.point, gains, loses);
-  gains[p->d] += q;
-  if (loses != NULL) loses[p->d] -= q;
-  p->label[row] = to;
+  move_points(p, &(gb_point_rows){x, 0, 1}, row, 1, &(int32_t){0}, &to, sums);
 }
 
 #endif

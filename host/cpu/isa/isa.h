@@ -95,6 +95,20 @@ typedef struct gb_two_nearest {
 
 #define GB_SCREEN 960
 
+/* Points that go from the sum of one cluster to that of another, 'row' (n) of those at x (rows of T, 'step' elements apart): a sum (d + 1)
+** gains or loses the whole number nearest to w (x[t] - shift[t]) quanta.point, below 2^62, the difference in T, its product in f64, and of
+** the weight w that nearest to w quanta.weight. The same bits on every ISA. Labels below 0: no sum loses. */
+typedef struct gb_moves {
+  size_t d, n;
+  const void *x, *shift;
+  ptrdiff_t step;
+  const double *weight; /* of all rows; NULL: 1 each */
+  gb_quanta quanta;
+  int64_t *sums;
+  const int32_t *row, *to; /* to: new labels of all rows */
+  int32_t *label;          /* of all rows */
+} gb_moves;
+
 typedef struct gb_isa_kernels {
   /* dst = op(a, b, c), all in T; comparisons and logic give 0 or 1. 'form' is dst's and at least each
   ** argument's. ONE and TILE forms are computed by the same vector code, so a value has the same bits in
@@ -175,6 +189,7 @@ typedef struct gb_isa_kernels {
   /* Clustering (cluster/). A tile has cluster_lanes points, feature by feature: dst[t * cluster_lanes + i] =
   ** src[i * step + t] - shift[t]. Meanwhile the memory of 'next' is brought into the second cache. */
 #define GB_NEAREST_TILES 4
+#define GB_SPARE 16
   size_t cluster_lanes;
   void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst,
                        gb_next_bytes next);
@@ -198,9 +213,7 @@ typedef struct gb_isa_kernels {
                   const int32_t *label, double *out);
   /* least[t] = min(least[t], x[i * step + t]), most likewise, for all rows i. False: one of these is infinite or NaN. */
   bool (*bounds)(size_t rows, size_t d, const void *x, ptrdiff_t step, void *least, void *most);
-  /* to[t] += q, from[t] -= q, q the whole number nearest to (x[t] - shift[t]) * scale, |q| < 2^62: the difference in T, its
-  ** product in f64. The same bits on every ISA. NULL: neither is touched. */
-  void (*add_point)(size_t d, const void *x, const void *shift, double scale, int64_t *to, int64_t *from);
+  void (*move)(const gb_moves *m);
 } gb_isa_kernels;
 
 typedef struct gb_isa {
@@ -219,9 +232,10 @@ typedef struct gb_isa {
   ** of the others, to 'open': how many. A label of -1 is taken for 0. */
   size_t (*screen)(const gb_screen *s, size_t n, const int32_t *label, float *upper, float *lower,
                    uint16_t *open);
-  /* The numbers i of which a[i] != b[i], ascending, to 'at': how many. */
-  size_t (*differing)(size_t n, const int32_t *a, const int32_t *b, uint16_t *at);
-  /* Adds the whole number nearest to v[i] * scale to 'high', |high| < 2^62, and that nearest to 2^30 times what is left to 'low', for all i. */
+  /* The numbers i of which a[i] != b[i], ascending, to 'at', which has room for GB_SPARE more than n: how many. */
+  size_t (*differing)(size_t n, const int32_t *a, const int32_t *b, int32_t *at);
+  /* Adds the whole number nearest to v[i] * scale, below 2^62, to 'high', and that nearest to 2^30 times what is left to 'low', for all i;
+  ** scale: a power of 2. */
   void (*add_twice)(size_t n, const double *v, double scale, gb_two_sums *to);
   /* Microbenchmarks, on the calling thread for about 'seconds': vector operations a second (a vector = 64
   ** bytes). */

@@ -101,16 +101,19 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
-/* p[at[l]], and the bits of those of 16 elements that differ. */
+/* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) {
   return _mm256_i32gather_pd(p, _mm_loadu_si128((const __m128i *)at), 8);
 }
-GB_INLINE unsigned gb_differ_8 (const int32_t *a, const int32_t *b) {
+
+/* The numbers, from 'first' on, of those of GB_DIFFER elements that differ, to 'at'. */
+enum { GB_DIFFER = 8 };
+GB_INLINE size_t gb_differ (const int32_t *a, const int32_t *b, int32_t first, int32_t *at) {
   const __m256i v = _mm256_loadu_si256((const __m256i *)a), w = _mm256_loadu_si256((const __m256i *)b);
-  return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(v, w))) ^ 0xff;
-}
-GB_INLINE unsigned gb_differ_16 (const int32_t *a, const int32_t *b) {
-  return gb_differ_8(a, b) | gb_differ_8(a + 8, b + 8) << 8;
+  const int same = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(v, w)));
+  size_t found = 0;
+  for (int bits = same ^ 0xff; bits != 0; bits &= bits - 1) at[found++] = first + __builtin_ctz((unsigned)bits);
+  return found;
 }
 
 /* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */

@@ -115,12 +115,19 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
-/* p[at[l]], and the bits of those of 16 elements that differ. */
+/* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) {
   return _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)at), p, 8);
 }
-GB_INLINE unsigned gb_differ_16 (const int32_t *a, const int32_t *b) {
-  return _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+
+/* The numbers, from 'first' on, of those of GB_DIFFER elements that differ, to 'at', all of whose GB_DIFFER elements are written. */
+enum { GB_DIFFER = 16 };
+GB_INLINE size_t gb_differ (const int32_t *a, const int32_t *b, int32_t first, int32_t *at) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __mmask16 differ = _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+  const __m512i number = _mm512_add_epi32(lane, _mm512_set1_epi32(first));
+  _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(differ, number));
+  return (size_t)_mm_popcnt_u32(differ);
 }
 
 /* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */

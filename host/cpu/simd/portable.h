@@ -93,12 +93,18 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
 GB_INLINE vd vf_wide (const float *p) { return (vd){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
-/* p[at[l]], and the bits of those of 16 elements that differ. */
+/* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) { return GB_EACH(vd, p[at[l_]]); }
-GB_INLINE unsigned gb_differ_16 (const int32_t *a, const int32_t *b) {
-  unsigned bits = 0;
-  for (int l = 0; l < 16; l++) bits |= (unsigned)(a[l] != b[l]) << l;
-  return bits;
+
+/* The numbers, from 'first' on, of those of GB_DIFFER elements that differ, to 'at', all of whose GB_DIFFER elements may be written. */
+enum { GB_DIFFER = 8 };
+GB_INLINE size_t gb_differ (const int32_t *a, const int32_t *b, int32_t first, int32_t *at) {
+  size_t found = 0;
+  for (int l = 0; l < GB_DIFFER; l++) {
+    at[found] = first + l;
+    found += a[l] != b[l];
+  }
+  return found;
 }
 
 /* As 64-bit words: of integers, and of the whole number nearest to each element, ties to even; |a| < 2^62. */
