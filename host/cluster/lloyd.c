@@ -26,16 +26,26 @@ static gb_status assign_and_gather (gb_kmeans_run *r, size_t *moved, gb_error *e
 
 static int64_t *sum_of (const gb_kmeans_run *r, size_t j) { return r->sum + j * (r->d + 1); }
 
+/* The sums of c s and of c^2, each by two sums, of every other coordinate. */
+static void cross_and_square (size_t d, const double *c, const int64_t *s, double *cross, double *square) {
+  double a[2] = {0, 0}, b[2] = {0, 0};
+  for (size_t t = 0; t + 2 <= d; t += 2)
+    for (size_t i = 0; i < 2; i++) {
+      a[i] += c[t + i] * (double)s[t + i];
+      b[i] += c[t + i] * c[t + i];
+    }
+  if (d % 2 == 1) a[0] += c[d - 1] * (double)s[d - 1], b[0] += c[d - 1] * c[d - 1];
+  *cross = a[0] + a[1];
+  *square = b[0] + b[1];
+}
+
 /* By the parallel axis theorem, from sums alone: rounding aside the inertia of the labels at 'centre'. */
 static double inertia_from_sums (const gb_kmeans_run *r, const double *centre) {
   double total = r->apart;
   for (size_t j = 0; j < r->k; j++) {
     const int64_t *s = sum_of(r, j);
-    double cross = 0, square = 0;
-    for (size_t t = 0; t < r->d; t++) {
-      cross += centre[j * r->d + t] * (double)s[t];
-      square += centre[j * r->d + t] * centre[j * r->d + t];
-    }
+    double cross, square;
+    cross_and_square(r->d, centre + j * r->d, s, &cross, &square);
     total += (double)s[r->d] / r->q.weight * square - 2 * cross / r->q.point;
   }
   return fmax(total, 0);
@@ -94,28 +104,32 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, bool *filled, gb_er
 
 /* -- centres */
 
-/* The centre of a cluster's sum, to 'out', which has the one it had. */
-static void centre_of (const gb_kmeans_run *r, size_t j, double *out) {
+/* The centre of a cluster's sum, to 'out'; 'kept', the one it had, where there is none. */
+static void centre_of (const gb_kmeans_run *r, size_t j, const double *kept, double *out) {
+  const size_t d = r->d;
   const int64_t *s = sum_of(r, j);
-  const double weight = (double)s[r->d] / r->q.weight;
-  const double *kept = r->centre + j * r->d;
-  if (s[r->d] == 0) return;
-  for (size_t t = 0; t < r->d; t++) out[t] = (double)s[t] / r->q.point / weight;
+  const double weight = (double)s[d] / r->q.weight, quantum = 1 / r->q.point; /* a power of 2, as q.point is */
+  memcpy(out, kept, d * sizeof *out);
+  if (s[d] == 0) return;
+  for (size_t t = 0; t < d; t++) out[t] = (double)s[t] * quantum / weight;
   if (r->part->x->unit) {
-    const double least = gb_kmeans_no_length(r->d, r->compute, r->q.point, weight, r->heaviest);
-    if (!gb_kmeans_make_unit(r->d, r->shift, least, out)) memcpy(out, kept, r->d * sizeof *out);
+    const double least = gb_kmeans_no_length(d, r->compute, r->q.point, weight, r->heaviest);
+    if (!gb_kmeans_make_unit(d, r->shift, least, out)) memcpy(out, kept, d * sizeof *out);
   }
-  for (size_t t = 0; t < r->d; t++) out[t] = gb_kmeans_coordinate(r, t, out[t]);
+  for (size_t t = 0; t < d; t++) out[t] = gb_kmeans_coordinate(r, t, out[t]);
 }
 
 /* Means of the sums, or their directions; a cluster without points, or without a direction, keeps its centre. Gives the sum of squared
 ** moves. */
 static double move_centres (gb_kmeans_run *r) {
   double change = 0;
-  memcpy(r->next, r->centre, r->k * r->d * sizeof *r->next);
-  for (size_t j = 0; j < r->k; j++) centre_of(r, j, r->next + j * r->d);
-  for (size_t i = 0; i < r->k * r->d; i++)
-    change += (r->next[i] - r->centre[i]) * (r->next[i] - r->centre[i]);
+  for (size_t j = 0; j < r->k; j++) {
+    const double *kept = r->centre + j * r->d;
+    double *out = r->next + j * r->d, moved = 0;
+    centre_of(r, j, kept, out);
+    for (size_t t = 0; t < r->d; t++) moved += (out[t] - kept[t]) * (out[t] - kept[t]);
+    change += moved;
+  }
   double *old = r->centre;
   r->centre = r->next;
   r->next = old;

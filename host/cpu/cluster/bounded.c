@@ -8,8 +8,7 @@ _Static_assert(GB_CLUSTER_BLOCK <= GB_SCREEN, "a block is screened at once");
 
 enum {
   TOGETHER = 16, /* blocks of a task at most: their points share tiles */
-  QUEUES = 7,    /* of points that wait to be compared to the first k / 64 centres, k / 32, .. k */
-  GROUP = 8      /* centres packed at once: whole groups of nearest_two */
+  QUEUES = 7     /* of points that wait to be compared to the first k / 64 centres, k / 32, .. k */
 };
 
 typedef struct bounded {
@@ -168,8 +167,8 @@ static void bounded_task (void *ud, gb_tasks *s, size_t task, int thread) {
 
 static void set_queues (bounded *b) {
   for (size_t q = 0; q < QUEUES; q++) {
-    const size_t n = ((b->p.k >> (QUEUES - 1 - q)) + GROUP - 1) / GROUP * GROUP;
-    b->first[q] = q == QUEUES - 1 || n > b->p.k ? b->p.k : n > 0 ? n : GROUP;
+    const size_t n = ((b->p.k >> (QUEUES - 1 - q)) + GB_CENTRES - 1) / GB_CENTRES * GB_CENTRES;
+    b->first[q] = q == QUEUES - 1 || n > b->p.k ? b->p.k : n > 0 ? n : GB_CENTRES;
     b->rest[q] = b->first[q] < b->p.k ? b->drift->move[b->drift->order[b->first[q]]] : 0;
   }
 }
@@ -178,8 +177,8 @@ static void set_queues (bounded *b) {
 static void pack_centres (const bounded *b) {
   const pass *p = &b->p;
   double *some = reader_of(p, 0).tile;
-  for (size_t j = 0; j < p->k; j += GROUP) {
-    const size_t n = p->k - j < GROUP ? p->k - j : GROUP;
+  for (size_t j = 0; j < p->k; j += GB_CENTRES) {
+    const size_t n = p->k - j < GB_CENTRES ? p->k - j : GB_CENTRES;
     for (size_t i = 0; i < n; i++)
       memcpy(some + i * p->d, p->centre + (size_t)b->drift->order[j + i] * p->d, p->d * sizeof *some);
     p->isa->group_centres(n, p->d, some, p->centres + j * (p->d + 1) * p->size);

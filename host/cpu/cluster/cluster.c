@@ -132,20 +132,11 @@ static void assign_task (void *ud, gb_tasks *s, size_t task, int thread) {
 static gb_status assign (gb_device *dev, const gb_points *x, const gb_centres *c, gb_quanta q, int32_t *label,
                          int64_t *sums, size_t *moved, void *scratch, gb_error *err) {
   pass p = open_pass(dev, x, c, scratch);
-  p.q = q, p.label = label, p.sums = sums;
+  p.q = q, p.label = label, p.sums = sums, p.centre = c->centre;
   p.task = rows_of_task(dev, &p);
-  p.isa->group_centres(p.k, p.d, c->centre, p.centres);
+  GB_TRY(gb_pack_centres(dev, &p, err));
   GB_TRY(run_tasks(dev, &p, (x->n + p.task - 1) / p.task, assign_task, err));
   for (size_t w = 0; w < workers(dev); w++) *moved += count_of(&p, w)->moved;
-  return GB_OK;
-}
-
-static gb_status gather (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
-                         gb_error *err) {
-  const size_t n = k * (d + 1);
-  (void)err;
-  for (size_t w = 0; w < workers(dev); w++)
-    for (size_t i = 0; i < n; i++) out[i] += sums[w * n + i];
   return GB_OK;
 }
 
@@ -302,7 +293,7 @@ const gb_cluster_ops gb_cpu_cluster_ops = {.unit_rows = true,
                                            .range = range,
                                            .assign = assign,
                                            .assign_bounded = gb_assign_bounded,
-                                           .gather = gather,
+                                           .gather = gb_gather_sums,
                                            .spread = spread,
                                            .closer = closer,
                                            .potentials = potentials,

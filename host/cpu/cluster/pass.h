@@ -53,6 +53,11 @@ static inline double get (const pass *p, const void *at, size_t i) {
   return p->size == sizeof(double) ? ((const double *)at)[i] : (double)((const float *)at)[i];
 }
 
+/* totals.c; p->centre to p->centres */
+gb_status gb_pack_centres (const gb_device *dev, pass *p, gb_error *err);
+gb_status gb_gather_sums (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
+                          gb_error *err);
+
 /* c NULL: centres and shift are not read. */
 static inline pass open_pass (const gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch) {
   const gb_dtype compute = gb_points_compute(x->dtype);

@@ -190,10 +190,12 @@ typedef struct gb_isa_kernels {
   ** src[i * step + t] - shift[t]. Meanwhile the memory of 'next' is brought into the second cache. */
 #define GB_NEAREST_TILES 4
 #define GB_SPARE 16
+#define GB_CENTRES 8
   size_t cluster_lanes;
   void (*cluster_tile)(size_t d, const void *src, ptrdiff_t step, const void *shift, void *dst,
                        gb_next_bytes next);
-  /* c (k, d), numbers of T, and their squared lengths (in f64, rounded to T), as 'nearest' reads them: k (d + 1) elements. */
+  /* c (k, d), numbers of T, and their squared lengths (in f64, rounded to T), as 'nearest' reads them: k (d + 1) elements. A multiple of
+  ** GB_CENTRES of them may be packed apart from those behind them. */
   void (*group_centres)(size_t k, size_t d, const double *c, void *to);
   /* label[i] = the first j with the least |c_j|^2 - 2 c_j . x_i, for all points of some tiles, one behind the other, at most
   ** GB_NEAREST_TILES: for each j one chain of multiply-adds, features ascending, that begins with |c_j|^2. 0 where all are
