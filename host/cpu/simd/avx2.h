@@ -101,6 +101,12 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* By halves: l + l+2, + 1. */
+GB_INLINE double vd_tree (vd a) {
+  const __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+  return _mm_cvtsd_f64(b) + _mm_cvtsd_f64(_mm_unpackhi_pd(b, b));
+}
+
 /* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) {
   return _mm256_i32gather_pd(p, _mm_loadu_si128((const __m128i *)at), 8);

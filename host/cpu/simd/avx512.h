@@ -115,6 +115,13 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[2]) {
 GB_INLINE vd vf_wide (const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* By halves: l + l+4, + 2, + 1. */
+GB_INLINE double vd_tree (vd a) {
+  const __m256d b = _mm256_add_pd(_mm512_castpd512_pd256(a), _mm512_extractf64x4_pd(a, 1));
+  const __m128d c = _mm_add_pd(_mm256_castpd256_pd128(b), _mm256_extractf128_pd(b, 1));
+  return _mm_cvtsd_f64(c) + _mm_cvtsd_f64(_mm_unpackhi_pd(c, c));
+}
+
 /* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) {
   return _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)at), p, 8);

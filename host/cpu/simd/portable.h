@@ -93,6 +93,9 @@ GB_INLINE void vd_take_columns (const double *p, ptrdiff_t step, vd out[4]) {
 GB_INLINE vd vf_wide (const float *p) { return (vd){(double)p[0], (double)p[1], (double)p[2], (double)p[3]}; }
 GB_INLINE vd vd_wide (const double *p) { return vd_load(p); }
 
+/* By halves: l + l+2, + 1. */
+GB_INLINE double vd_tree (vd a) { return (a[0] + a[2]) + (a[1] + a[3]); }
+
 /* p[at[l]]. */
 GB_INLINE vd vd_gather (const double *p, const int32_t *at) { return GB_EACH(vd, p[at[l_]]); }
 
