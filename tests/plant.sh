@@ -1497,6 +1497,50 @@ host/cpu/cluster/points.c
 's/const size_t left = r->end - first, n/const size_t left = r->x->n - first, n/'
 'k-means: the last tile of a block has points of the next one'
 
+host/cpu/isa/cluster/nearest.inc
+'s/group\[(t + 1) \* size + c\]/group[(t + 1) * CENTRES + c]/'
+'k-means: of few features the last centres are read as a whole group'
+
+host/cpu/isa/cluster/points.inc
+'s/case -2: V(turn_last)(2, false,/case -2: V(turn_last)(2, true,/'
+'k-means: the first two features are taken from before the first row'
+
+host/cpu/isa/cluster/points.inc
+'s/  if (step < 1) {/  if (step < 0) {/'
+'k-means: rows that are all the same one have others before and behind them'
+
+host/cpu/isa/cluster/sums.inc
+'s/if (loses != NULL) loses\[d\] -= q/(void)loses/'
+'k-means: a cluster keeps the weight of points that leave'
+
+host/cpu/isa/cluster/sums.inc
+'s/const double w = m.weight == NULL ? 1 : m.weight\[row\]/const double w = 1/'
+'k-means: points that move count once each'
+
+host/cpu/isa/cluster/sums.inc
+'s/d == 3 ? square\[1\] : vd_add(square\[1\], square\[3\])/square[1]/'
+'k-means: of four features one has no square'
+
+host/cpu/isa/cluster/sums.inc
+'s/n <= l ? 0 : n - l < (size_t)VL ? (int)(n - l) : VL/VL/'
+'k-means: a square has what lies behind the row'
+
+host/cpu/isa/cluster/sums.inc
+'s/    w += vd_whole(vd_mul(rest, vd_set1(0x1p30)));//'
+'k-means: what is below a quantum is lost'
+
+host/cpu/cluster/totals.c
+'s/for (size_t w = 0; w < t->workers; w++)/for (size_t w = 0; w < 1; w++)/'
+'k-means: the sums of other threads are lost'
+
+host/cpu/cluster/totals.c
+'s/p->centres + first \* (p->d + 1) \* p->size/p->centres + first * p->d * p->size/'
+'k-means: packed centres overlap'
+
+host/cpu/cluster/cluster.c
+'s/if (first + p->task < r.end) r.end = first + p->task;//'
+'k-means: each task has all points that follow'
+
 host/cpu/isa/cluster/bounds.inc
 's/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
 'k-means: of equally near centres the one that moved farthest is taken'
@@ -1601,6 +1645,7 @@ suite_of () {                     # file, what is wrong
         host/cluster/unit.c | host/cluster/lloyd.c | host/cpu/cluster/points.c)
           targets=gibbous filter=spec/cluster/spherical_spec.lua ;;
         host/cpu/cluster/bounded.c | host/cpu/isa/*) targets='test_elkan test_isa_cluster' filter='^(elkan|isa_cluster)$' ;;
+        host/cpu/cluster/cluster.c | host/cpu/cluster/totals.c) targets=test_kmeans filter='^kmeans$' ;;
         host/cluster/oversample.c | host/cpu/cluster/many.c)
           targets='test_kmeans test_oversample' filter='^(kmeans|oversample)$' ;;
         host/cluster/*) targets=test_kmeans filter='^kmeans$' ;;

@@ -26,6 +26,35 @@ static gb_status assign_and_gather (gb_kmeans_run *r, size_t *moved, gb_error *e
 
 static int64_t *sum_of (const gb_kmeans_run *r, size_t j) { return r->sum + j * (r->d + 1); }
 
+/* -- clusters by parts, of which each has a sum of its own: neither they nor the total depend on the threads */
+
+enum { PARTS = 64 };
+
+typedef struct clusters {
+  gb_kmeans_run *r;
+  double (*term)(gb_kmeans_run *r, size_t j);
+  double sum[PARTS];
+} clusters;
+
+static void add_part (void *ud, size_t part) {
+  clusters *c = ud;
+  c->sum[part] = 0;
+  for (size_t j = c->r->k * part / PARTS; j < c->r->k * (part + 1) / PARTS; j++)
+    c->sum[part] += c->term(c->r, j);
+}
+
+/* The sum of a term of each cluster. */
+static double add_clusters (gb_kmeans_run *r, double (*term)(gb_kmeans_run *r, size_t j)) {
+  clusters c = {.r = r, .term = term};
+  gb_device *home = gb_kmeans_home(r->part->device);
+  double total = 0;
+  home->ops->cluster->each(home, PARTS, 4 * (double)r->k * (double)r->d, add_part, &c);
+  for (size_t i = 0; i < PARTS; i++) total += c.sum[i];
+  return total;
+}
+
+/* -- inertia */
+
 /* The sums of c s and of c^2, each by two sums, of every other coordinate. */
 static void cross_and_square (size_t d, const double *c, const int64_t *s, double *cross, double *square) {
   double a[2] = {0, 0}, b[2] = {0, 0};
@@ -39,16 +68,17 @@ static void cross_and_square (size_t d, const double *c, const int64_t *s, doubl
   *square = b[0] + b[1];
 }
 
-/* By the parallel axis theorem, from sums alone: rounding aside the inertia of the labels at 'centre'. */
-static double inertia_from_sums (const gb_kmeans_run *r, const double *centre) {
-  double total = r->apart;
-  for (size_t j = 0; j < r->k; j++) {
-    const int64_t *s = sum_of(r, j);
-    double cross, square;
-    cross_and_square(r->d, centre + j * r->d, s, &cross, &square);
-    total += (double)s[r->d] / r->q.weight * square - 2 * cross / r->q.point;
-  }
-  return fmax(total, 0);
+/* What a cluster adds to the inertia at 0, its points at the centre. */
+static double inertia_term (gb_kmeans_run *r, size_t j) {
+  const int64_t *s = sum_of(r, j);
+  double cross, square;
+  cross_and_square(r->d, r->centre + j * r->d, s, &cross, &square);
+  return (double)s[r->d] / r->q.weight * square - 2 * cross / r->q.point;
+}
+
+/* By the parallel axis theorem, from sums alone: rounding aside the inertia of the labels at the centres. */
+static double inertia_from_sums (gb_kmeans_run *r) {
+  return fmax(r->apart + add_clusters(r, inertia_term), 0);
 }
 
 /* -- clusters without points */
@@ -108,7 +138,8 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, bool *filled, gb_er
 static void centre_of (const gb_kmeans_run *r, size_t j, const double *kept, double *out) {
   const size_t d = r->d;
   const int64_t *s = sum_of(r, j);
-  const double weight = (double)s[d] / r->q.weight, quantum = 1 / r->q.point; /* a power of 2, as q.point is */
+  const double weight = (double)s[d] / r->q.weight,
+               quantum = 1 / r->q.point; /* a power of 2, as q.point is */
   memcpy(out, kept, d * sizeof *out);
   if (s[d] == 0) return;
   for (size_t t = 0; t < d; t++) out[t] = (double)s[t] * quantum / weight;
@@ -119,17 +150,19 @@ static void centre_of (const gb_kmeans_run *r, size_t j, const double *kept, dou
   for (size_t t = 0; t < d; t++) out[t] = gb_kmeans_coordinate(r, t, out[t]);
 }
 
+/* The square of its move. */
+static double move_centre (gb_kmeans_run *r, size_t j) {
+  const double *kept = r->centre + j * r->d;
+  double *out = r->next + j * r->d, square = 0;
+  centre_of(r, j, kept, out);
+  for (size_t t = 0; t < r->d; t++) square += (out[t] - kept[t]) * (out[t] - kept[t]);
+  return square;
+}
+
 /* Means of the sums, or their directions; a cluster without points, or without a direction, keeps its centre. Gives the sum of squared
 ** moves. */
 static double move_centres (gb_kmeans_run *r) {
-  double change = 0;
-  for (size_t j = 0; j < r->k; j++) {
-    const double *kept = r->centre + j * r->d;
-    double *out = r->next + j * r->d, moved = 0;
-    centre_of(r, j, kept, out);
-    for (size_t t = 0; t < r->d; t++) moved += (out[t] - kept[t]) * (out[t] - kept[t]);
-    change += moved;
-  }
+  const double change = add_clusters(r, move_centre);
   double *old = r->centre;
   r->centre = r->next;
   r->next = old;
@@ -146,7 +179,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   if (r->o->bounded) GB_TRY(gb_kmeans_forget_bounds(r, err));
   while (out->iterations < r->o->max_iter && !out->converged) {
     GB_TRY(assign_and_gather(r, &moved, err));
-    out->history[out->iterations++] = inertia_from_sums(r, r->centre);
+    out->history[out->iterations++] = inertia_from_sums(r);
     GB_TRY(fill_empty(r, count_empty(r), &filled, err));
     change = move_centres(r);
     out->converged = moved == 0 || change <= r->o->tol * r->variance;

@@ -9,7 +9,7 @@
 ** another refuses. 'home' is the CPU of the program, which outlives the device and knows of interrupts; the
 ** device's limit is 'limit' bytes; 0: the library chooses (gb_device_init takes bytes). Where a machine can have
 ** several, the device is named "kind:ordinal". */
-#define GB_DEVICE_ABI 12
+#define GB_DEVICE_ABI 13
 #define GB_DEVICE_SYMBOL "gb_device_open_plugin"
 typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int ordinal, size_t limit,
                                            gb_device **out, gb_error *err);

@@ -139,6 +139,8 @@ typedef struct gb_cluster_ops {
                               void *scratch, gb_error *err);
   /* out (k, d + 1), on the host, += the sums of all workers. */
   gb_status (*gather)(gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out, gb_error *err);
+  /* part(ud, i) for all i < n, on any threads of the host; work: their multiply-adds. NULL: the device has no such threads. */
+  void (*each)(gb_device *dev, size_t n, double work, void (*part)(void *ud, size_t i), void *ud);
 
   /* out += w |x - c|^2 of each point and the centre of its label, times 'scale', which is a power of two. The squares are f64. */
   gb_status (*spread)(gb_device *dev, const gb_points *x, const gb_centres *c, const int32_t *label,

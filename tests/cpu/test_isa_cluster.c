@@ -53,7 +53,8 @@ EACH_TABLE(tiles_hold_the_points_less_the_shift)
 static void tiles_are_made_of_rows_of_any_step_in (const table *t) {
   static const ptrdiff_t steps[] = {-9, -1, 0, 1, 2, 3, 5};
   EACH(w, widths) EACH(s, steps) {
-    const size_t d = widths[w], lanes = t->k->cluster_lanes, size = t->single ? sizeof(float) : sizeof(double);
+    const size_t d = widths[w], lanes = t->k->cluster_lanes,
+                 size = t->single ? sizeof(float) : sizeof(double);
     const size_t apart = (size_t)labs(steps[s]), n = (lanes - 1) * apart + d;
     char *x = random_values(t, n, -3, 3), *exact = malloc(n * size);
     void *shift = random_values(t, d, -1, 1), *tile = room(t, lanes * d);

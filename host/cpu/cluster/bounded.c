@@ -66,7 +66,8 @@ static bool is_compared (const bounded *b, size_t q, int32_t label) {
 
 /* -- tiles of points that wait */
 
-/* Point 'row', at x, is number i of a tile of queue q. False: the label stays open, because its own centre was not among the centres compared and the bounds do not decide. */
+/* Point 'row', at x, is number i of a tile of queue q. False: the label stays open, because its own centre was not among the centres
+** compared and the bounds do not decide. */
 static bool take (worker *w, const gb_two_nearest *near, size_t i, const void *x, size_t row, size_t q) {
   const bounded *b = w->b;
   const pass *p = &b->p;

@@ -95,7 +95,8 @@ static void take_labels (const pass *p, const gb_point_reader *r, const gb_point
 }
 
 /* Of one centre alone nothing is computed. */
-static size_t find_labels (const pass *p, const gb_point_reader *r, size_t first, gb_point_rows *rows, int32_t *label) {
+static size_t find_labels (const pass *p, const gb_point_reader *r, size_t first, gb_point_rows *rows,
+                           int32_t *label) {
   gb_next_bytes next;
   if (p->k == 1) {
     *rows = gb_read_points(r, first);
@@ -294,6 +295,7 @@ const gb_cluster_ops gb_cpu_cluster_ops = {.unit_rows = true,
                                            .assign = assign,
                                            .assign_bounded = gb_assign_bounded,
                                            .gather = gb_gather_sums,
+                                           .each = gb_each_part,
                                            .spread = spread,
                                            .closer = closer,
                                            .potentials = potentials,

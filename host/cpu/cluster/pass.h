@@ -57,6 +57,7 @@ static inline double get (const pass *p, const void *at, size_t i) {
 gb_status gb_pack_centres (const gb_device *dev, pass *p, gb_error *err);
 gb_status gb_gather_sums (gb_device *dev, size_t k, size_t d, const int64_t *sums, int64_t *out,
                           gb_error *err);
+void gb_each_part (gb_device *dev, size_t n, double work, void (*part)(void *ud, size_t i), void *ud);
 
 /* c NULL: centres and shift are not read. */
 static inline pass open_pass (const gb_device *dev, const gb_points *x, const gb_centres *c, void *scratch) {
@@ -121,8 +122,8 @@ static inline int64_t potential (const pass *p, size_t i, double near) {
 /* -- labels */
 
 /* Those 'which' of rows go to the labels 'to' of all rows; the first row is number 'first' of the points. */
-static inline void move_points (const pass *p, const gb_point_rows *rows, size_t first, size_t n, const int32_t *which,
-                                const int32_t *to, int64_t *sums) {
+static inline void move_points (const pass *p, const gb_point_rows *rows, size_t first, size_t n,
+                                const int32_t *which, const int32_t *to, int64_t *sums) {
   const gb_moves m = {.d = p->d,
                       .n = n,
                       .x = rows->at,

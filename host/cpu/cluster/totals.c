@@ -1,4 +1,4 @@
-/* totals.c - what goes by clusters, not by points: centres are packed, and the sums of threads become one, by runs of elements. */
+/* totals.c - what goes by clusters, not by points: centres are packed, sums of threads become one, and whatever the fit does to each. */
 #include "cpu/cluster/pass.h"
 
 #define RUN ((size_t)8192) /* elements of a task */
@@ -46,4 +46,24 @@ gb_status gb_gather_sums (gb_device *dev, size_t k, size_t d, const int64_t *sum
   totals t = {k * (d + 1), workers(dev), sums, out};
   gb_pool *pool = gb_pool_for(dev->pool, (double)t.n * (double)t.workers);
   return gb_tasks_run(pool, (t.n + RUN - 1) / RUN, gather_task, &t, err);
+}
+
+/* -- each */
+
+typedef struct parts {
+  size_t n, threads;
+  void (*part)(void *ud, size_t i);
+  void *ud;
+} parts;
+
+static void take_parts (void *ud, int thread) {
+  const parts *p = ud;
+  for (size_t i = (size_t)thread; i < p->n; i += p->threads) p->part(p->ud, i);
+}
+
+void gb_each_part (gb_device *dev, size_t n, double work, void (*part)(void *ud, size_t i), void *ud) {
+  gb_pool *pool = gb_pool_for(dev->pool, work);
+  parts p = {n, (size_t)gb_pool_threads(pool), part, ud};
+  if (pool == NULL) take_parts(&p, 0);
+  else gb_pool_run(pool, take_parts, &p);
 }

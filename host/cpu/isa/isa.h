@@ -202,8 +202,8 @@ typedef struct gb_isa_kernels {
   ** NaN. k < 2^24. 'next' as above. */
   void (*nearest)(size_t k, size_t d, size_t tiles, const void *tile, const void *groups, gb_next_bytes next,
                   int32_t *label);
-  /* As 'nearest' for one tile, with bounds of distances, of k centres that lie in any order: number (k) has their numbers, that of the least number
-  ** is the first. */
+  /* As 'nearest' for one tile, with bounds of distances, of k centres that lie in any order: number (k) has their numbers, that of the
+  ** least number is the first. */
   void (*nearest_two)(size_t k, size_t d, const void *tile, const void *groups, const int32_t *number,
                       const gb_margins *m, gb_two_nearest *out);
   /* out[i] = |x_i - c|^2: fma(x - c, x - c, sum), features ascending. */

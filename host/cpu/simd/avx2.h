@@ -118,7 +118,8 @@ GB_INLINE size_t gb_differ (const int32_t *a, const int32_t *b, int32_t first, i
   const __m256i v = _mm256_loadu_si256((const __m256i *)a), w = _mm256_loadu_si256((const __m256i *)b);
   const int same = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(v, w)));
   size_t found = 0;
-  for (int bits = same ^ 0xff; bits != 0; bits &= bits - 1) at[found++] = first + __builtin_ctz((unsigned)bits);
+  for (int bits = same ^ 0xff; bits != 0; bits &= bits - 1)
+    at[found++] = first + __builtin_ctz((unsigned)bits);
   return found;
 }
 
