@@ -1502,8 +1502,8 @@ host/cpu/isa/cluster/nearest.inc
 'k-means: of few features the last centres are read as a whole group'
 
 host/cpu/isa/cluster/points.inc
-'s/case -2: V(turn_last)(2, false,/case -2: V(turn_last)(2, true,/'
-'k-means: the first two features are taken from before the first row'
+'s/const int back = before ? V(columns) - rest : 0/const int back = before ? 1 : 0/'
+'k-means: the last features are taken one element too late'
 
 host/cpu/isa/cluster/points.inc
 's/  if (step < 1) {/  if (step < 0) {/'
