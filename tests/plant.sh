@@ -1505,10 +1505,6 @@ host/cpu/isa/cluster/points.inc
 's/const int back = before ? V(columns) - rest : 0/const int back = before ? 1 : 0/'
 'k-means: the last features are taken one element too late'
 
-host/cpu/isa/cluster/points.inc
-'s/  if (step < 1) {/  if (step < 0) {/'
-'k-means: rows that are all the same one have others before and behind them'
-
 host/cpu/isa/cluster/sums.inc
 's/if (loses != NULL) loses\[d\] -= q/(void)loses/'
 'k-means: a cluster keeps the weight of points that leave'
@@ -1536,10 +1532,6 @@ host/cpu/cluster/totals.c
 host/cpu/cluster/totals.c
 's/p->centres + first \* (p->d + 1) \* p->size/p->centres + first * p->d * p->size/'
 'k-means: packed centres overlap'
-
-host/cpu/cluster/cluster.c
-'s/if (first + p->task < r.end) r.end = first + p->task;//'
-'k-means: each task has all points that follow'
 
 host/cpu/isa/cluster/bounds.inc
 's/if (tied) V(two_of_ties)/if (0) V(two_of_ties)/;s/out->label\[i\] = tied ?/out->label[i] = 0 ?/'
