@@ -140,7 +140,8 @@ static void check_plain (size_t n, size_t d, size_t k, gb_dtype t, double offset
 
 static void fits_are_those_of_a_plain_iteration (void **state) {
   (void)state;
-  static const size_t shape[][3] = {{300, 1, 3}, {1000, 2, 5}, {2500, 3, 8}, {1500, 17, 12}, {700, 64, 33}, {2500, 9, 1001}};
+  static const size_t shape[][3] = {{300, 1, 3},    {1000, 2, 5},  {2500, 3, 8},
+                                    {1500, 17, 12}, {700, 64, 33}, {2500, 9, 1001}};
   for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
     for (int how = 0; how < 4; how++) {
       const bool weighted = how & 1, columns = how & 2;
