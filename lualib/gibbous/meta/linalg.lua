@@ -1,0 +1,100 @@
+---@meta
+
+---@class gibbous.tensor
+local tensor = {}
+
+---@class gibbous
+local gb = {}
+
+---@class gb.linalg
+gb.linalg = {}
+
+--- Matrix product (..., n, k) x (..., k, m); vectors are allowed on either side. Streams where an operand is not stored.
+---@param y gibbous.tensor
+---@return gibbous.tensor
+function tensor:matmul(y) end
+
+--- Distances |x_i - y_j| of all rows; an expression that streams. Its gradient is 0 at 0.
+---@param x gibbous.tensor  (..., n, d)
+---@param y gibbous.tensor  (..., m, d)
+---@param o {p: number}?  the norm: 2, 1, math.huge, ...
+---@return gibbous.tensor (..., n, m)
+function gb.cdist(x, y, o) end
+
+--- a_i b_j of two vectors.
+---@param a gibbous.tensor  (n)
+---@param b gibbous.tensor  (m)
+---@return gibbous.tensor (n, m)
+function gb.outer(a, b) end
+
+--- Sums of products by index letters: gb.einsum("ij,jk->ik", x, y).
+---@param spec string
+---@return gibbous.tensor
+function gb.einsum(spec, ...) end
+
+-- All of gb.linalg takes batches: axes in front of those that are named here. Axes of A and of right-hand sides broadcast. A failure
+
+-- says which matrix of the batch it is. One A with many b is one solve of all their columns.
+
+--- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor. Reads the lower triangle
+--- of A alone, as gb.solvers.cholesky does.
+---@param A gibbous.tensor  (..., n, n), symmetric
+---@param o {jitter: number}?
+---@return gibbous.tensor
+function gb.linalg.cholesky(A, o) end
+
+--- x with A x = b: by Cholesky where A is symmetric by structure and larger than 1 x 1, which must then be positive definite, else by
+--- LU. The factor is shared with logdet and inv_quad.
+--- A solution of finite A and b that does not fit their dtype is an error of code "nan", here and in inv_quad, triangular_solve, lstsq,
+--- qr, eigh and svd.
+---@param A gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  (n), (..., n) with the axes that A has in front of its last two, or (..., n, r)
+---@return gibbous.tensor
+function gb.linalg.solve(A, b) end
+
+--- x with L x = b for triangular L; {upper = false, transposed = false}. A 0 on the diagonal is an error of code "not_pd".
+---@param L gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  as for solve
+---@return gibbous.tensor
+function gb.linalg.triangular_solve(L, b, o) end
+
+--- log |det A|
+---@param A gibbous.tensor  (..., n, n)
+---@return gibbous.tensor (...)
+function gb.linalg.logdet(A) end
+
+--- sum b' A^-1 b for symmetric positive definite A, a number for each matrix.
+---@param A gibbous.tensor  (..., n, n)
+---@param b gibbous.tensor  as for solve
+---@return gibbous.tensor (...)
+function gb.linalg.inv_quad(A, b) end
+
+--- Thin QR of (n, m), n >= m; R has a positive diagonal.
+---@param A gibbous.tensor  (..., n, m)
+---@return gibbous.tensor Q (..., n, m)
+---@return gibbous.tensor R (..., m, m)
+function gb.linalg.qr(A) end
+
+--- Eigenvalues of a symmetric matrix, ascending, and vectors in columns.
+---@param A gibbous.tensor  (..., n, n)
+---@return gibbous.tensor values (..., n)
+---@return gibbous.tensor vectors (..., n, n)
+function gb.linalg.eigh(A) end
+
+--- Thin singular value decomposition A = U diag(s) V'.
+---@param A gibbous.tensor  (..., n, m)
+---@return gibbous.tensor U (..., n, k)
+---@return gibbous.tensor s (..., k), descending
+---@return gibbous.tensor V (..., m, k)
+function gb.linalg.svd(A) end
+
+--- x that minimises |A x - b|, by QR. A must have full column rank; else an error of code "not_pd" names its rank.
+---@param A gibbous.tensor  (..., n, m), n >= m
+---@param b gibbous.tensor  as for solve
+---@return gibbous.tensor
+function gb.linalg.lstsq(A, b) end
+
+--- The (n, n) matrix with v on its diagonal; takes no memory.
+---@param v gibbous.tensor  (..., n)
+---@return gibbous.tensor (..., n, n)
+function gb.linalg.diag(v) end

@@ -1,0 +1,94 @@
+---@meta
+
+---@class gibbous.tensor
+local tensor = {}
+
+--- Sum; 0 of nothing.
+function tensor:sum(d, o) end
+
+--- Arithmetic mean.
+function tensor:mean(d, o) end
+
+--- Product; 1 of nothing.
+function tensor:prod(d, o) end
+
+--- Variance, two-pass; {ddof = 1}. It overflows where squares of x - mean(x) do, and is 0 where they are: f64 above about 1e154 and
+--- below 1e-154, f32 1e19 and 1e-19. gb.data.standardize takes values of any size.
+function tensor:var(d, o) end
+
+--- Standard deviation, the root of the variance; {ddof = 1}. It has the limits of :var().
+function tensor:std(d, o) end
+
+--- Smallest element; NaN if any is.
+function tensor:min(d, o) end
+
+--- Largest element; NaN if any is.
+function tensor:max(d, o) end
+
+--- Position of the smallest element, the first of ties; {dtype = "i64"}, or "i32".
+function tensor:argmin(d, o) end
+
+--- Position of the largest element, the first of ties; {dtype = "i64"}, or "i32".
+function tensor:argmax(d, o) end
+
+--- log of the sum of exponentials, without overflow.
+function tensor:logsumexp(d, o) end
+
+--- (sum |x|^p)^(1/p); {p = 2}. It is inf where |x|^p overflows and 0 where all are 0 (p = 2 in f64: |x| above about 1e154 and below
+--- 1e-154, in f32 1e19 and 1e-19), and its gradient is 0 then, as in PyTorch: m * (x / m):norm() with m = x:abs():max():item() takes any size.
+function tensor:norm(d, o) end
+
+--- Is any element true? Without d evaluates and gives a Lua boolean.
+function tensor:any(d, o) end
+
+--- Are all elements true? Without d evaluates and gives a Lua boolean.
+function tensor:all(d, o) end
+
+--- Running sum along d.
+---@param d integer
+function tensor:cumsum(d) end
+
+--- Sorted along d, stable, NaN last; {descending = false}. Positions are i64, or as {dtype = "i32"} says.
+---@param d integer
+---@return gibbous.tensor values
+---@return gibbous.tensor positions
+function tensor:sort(d, o) end
+
+--- The k largest along d, or smallest with {largest = false}; NaN last. Positions are i64, or as {dtype = "i32"} says. Up to 16
+--- smallest floats, at most a quarter of each of 64 lines or more, are a reduction: what they are chosen from streams, and -0 is
+--- returned as 0.
+---@param k integer
+---@param d integer
+---@return gibbous.tensor values
+---@return gibbous.tensor positions
+function tensor:topk(k, d, o) end
+
+--- The positions that sort x along d, stable, NaN last; {descending = false}; also argsort{dim = d}.
+---@param d integer?  -1
+---@param o {descending: boolean, dtype: "i64"|"i32"}?  i64
+---@return gibbous.tensor
+function tensor:argsort(d, o) end
+
+--- The quantiles q, from 0 to 1, along d or of all elements, linear between neighbours; NaN if any element is. A list of fractions
+--- gives a new first dimension. {keepdim = true} keeps an extent of 1.
+---@param q number|number[]
+---@param d integer?
+---@return gibbous.tensor
+function tensor:quantile(q, d, o) end
+
+--- The middle value along d or of all elements, the mean of both where there are two; NaN if any element is.
+---@param d integer?
+---@return gibbous.tensor
+function tensor:median(d, o) end
+
+--- The distinct values, ascending, where each element of x is among them, how often each occurs. Evaluates: their number depends on
+--- the values. Each NaN is distinct.
+---@return gibbous.tensor values (m)
+---@return gibbous.tensor positions  the shape of x, i64
+---@return gibbous.tensor counts (m), i64
+function tensor:unique() end
+
+--- The positions of the elements that are not 0, of a mask those that are true, a row each, in row-major order. Evaluates: their
+--- number depends on the values.
+---@return gibbous.tensor (m, ndim), i64
+function tensor:nonzero() end
