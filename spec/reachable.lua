@@ -1,5 +1,6 @@
 --- Everything that a script can name: the parts of gb and, by running small programs, the classes of objects that these give, with
 -- the names each object answers to. Derived from values, not from a list of names.
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local reference <const> = require "gibbous.reference"
 
@@ -8,7 +9,8 @@ local M <const> = {}
 local function is_public(name) return type(name) == "string" and name:match "^[%a][%w_]*$" ~= nil end
 
 -- What tables behind the '__index' function of a class are called in the library.
-local TABLES <const> = {methods = true, derived = true, facts = true, public = true, inherited = true, fields = true}
+local TABLES <const> = {methods = true, derived = true, facts = true, public = true, inherited = true, fields = true, settings = true,
+  PUBLIC = true, [""] = true}                      -- "": what a function in C keeps
 
 local function add_keys(names, t)
   for name in next, t do
@@ -34,10 +36,15 @@ end
 function M.names_of(value)
   local names <const> = {}
   local meta <const> = debug.getmetatable(value)
-  if type(value) == "table" then add_keys(names, value) end
+  if type(value) == "table" then
+    add_keys(names, value)
+    local fields <const> = rawget(value, "_fields")
+    if type(fields) == "table" and type(rawget(fields, "hyper")) == "table" then add_keys(names, fields.hyper) end
+  end
   if type(meta) ~= "table" then return names end
   local index <const> = rawget(meta, "__index")
   if rawget(meta, "__name") then add_methods(names, meta) end
+  if core.type(value) == "tensor" then add_keys(names, core.methods) end
   if type(index) == "table" then add_keys(names, index) elseif type(index) == "function" then add_upvalues(names, index) end
   return names
 end
@@ -45,37 +52,35 @@ end
 --- Values of every class: what small programs give. name -> function.
 M.programs = require "spec.reachable_programs"
 
---- Calls f(class, value, path) for values and the objects found in them, each class once a path.
+--- Calls visit(class, value, path) for values and the objects found in them, each class once a path.
 local function walk(value, path, visit, seen)
   if type(value) ~= "table" and type(value) ~= "userdata" or seen[value] then return end
   seen[value] = true
   local class <const> = reference.class_of(value)
   if class then visit(class, value, path) end
   if class == "gibbous.tensor" or class and class:match "^gb%." or class == "gibbous" then return end
-  local names <const> = class and M.names_of(value) or {}
-  if type(value) == "table" and not class then
-    for k in next, value do
-      if type(k) == "string" then names[k] = true end
-    end
-    if value[1] ~= nil and type(value[1]) ~= "number" then walk(value[1], path .. "[1]", visit, seen) end
-  end
+  local names <const> = M.names_of(value)
+  if type(value) == "table" and type(rawget(value, 1)) == "table" then walk(rawget(value, 1), path .. "[1]", visit, seen) end
   for name in next, names do
     local ok <const>, inner <const> = pcall(function() return value[name] end)
     if ok then walk(inner, path .. "." .. name, visit, seen) end
   end
 end
 
---- class -> {names = set of names that values of it answer to, from = the path of one}.
+--- class -> {names = set of names that values of it answer to, values = the values met, from = the path of one}.
 function M.classes()
   local classes <const> = {}
   local function visit(class, value, path)
-    local c <const> = classes[class] or {names = {}, from = path}
+    local c <const> = classes[class] or {names = {}, values = {}, from = path}
     classes[class] = c
+    c.values[#c.values + 1] = value
     for name in pairs(M.names_of(value)) do c.names[name] = true end
   end
-  local seen <const> = {}
-  for name, program in pairs(M.programs) do
-    local values <const> = table.pack(program())
+  local seen <const>, programs <const> = {}, {}
+  for name in pairs(M.programs) do programs[#programs + 1] = name end
+  table.sort(programs)
+  for _, name in ipairs(programs) do
+    local values <const> = table.pack(M.programs[name]())
     for i = 1, values.n do walk(values[i], name, visit, seen) end
   end
   return classes

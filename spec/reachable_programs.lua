@@ -14,25 +14,34 @@ end
 
 return {
   tensor = function() return gb.zeros(2) end,
+  errors = function() return select(2, pcall(function() return gb.ones(2, 3):matmul(gb.ones(2, 3)) end)) end,
+  parts = function()
+    local all <const> = {}
+    for _, name in ipairs(debug.getmetatable(gb).__names()) do all[#all + 1] = gb[name] end
+    return gb, table.unpack(all)
+  end,
   param = function() return gb.param(1, {min = 0, name = "p"}) end,
   kernels = function()
     local x <const> = data()
     return gb.kernels.rbf{} + gb.kernels.white{}, gb.kernels.index{tasks = 2}, gb.kernels.spectral_mixture{components = 1},
-      gb.kernels.rbf{}:named "a" * 2, gb.kernels.rbf{}(x), gb.kernels.define("own", {s = 1}, function(a, b, p)
-        return ((a - b) * p.s):sum(-1) end){}
+      gb.kernels.rbf{}:named "a" * 2, gb.kernels.rbf{}(x), gb.kernels.define("own", {alpha = 1}, function(a, b, p)
+        return ((a - b) * p.alpha):sum(-1) end){},
+      gb.kernels.arc_cosine{}, gb.kernels.periodic{}, gb.kernels.polynomial{}, gb.kernels.change_point(gb.kernels.rbf{},
+        gb.kernels.rbf{}, {location = 1})
   end,
   means = function() return gb.means.zero(), gb.means.constant(1), gb.means.linear{} end,
   likelihoods = function()
     local x <const> = data()
     return gb.likelihoods.gaussian(1), gb.likelihoods.fixed(gb.ones(20)), gb.likelihoods.tasks{1, 2},
-      gb.likelihoods.heteroscedastic{points = x}
+      gb.likelihoods.heteroscedastic{kernel = gb.kernels.rbf{}, places = x}
   end,
   priors = function() return gb.priors.normal{}, gb.priors.uniform{min = 0, max = 2} end,
   model = function()
     local m <const>, info <const>, x <const>, y <const> = fitted()
     local p <const> = m:predict(x)
     local keep <const> = p.mean:eval() and p.f_var:eval()
-    return m, info, p, p.info, m:score(x, y), m:condition(x, y), m:draw(2, {seed = 1}), m:leave_one_out(), m:diagnose(), keep
+    return m, info, p, p.info, m:score(x, y), m:condition(x, y), m:draw(2, {seed = 1}), m:leave_one_out(),
+      select(2, m:log_marginal_likelihood()), keep
   end,
   restarts = function() return select(2, fitted{fit = {steps = 2, restarts = 2}}) end,
   first_order = function() return select(2, fitted{fit = {steps = 2, method = "adam"}}) end,
@@ -49,7 +58,7 @@ return {
   end,
   fantasies = function()
     local m <const>, _, x <const> = fitted()
-    local f <const> = m:fantasize(x:slice(1, 1, 2), gb.randn(3, 2, {seed = 2}))
+    local f <const> = m:condition(x:slice(1, 1, 2), gb.randn(3, 2, {seed = 2}))
     return f, f:predict(x)
   end,
   plan = function()
@@ -61,10 +70,10 @@ return {
   devices = function() return gb.devices() end,
   timing = function()
     local function f() return (gb.ones(8, 8):exp() * 2):sum() end
-    return gb.time(f, {runs = 1, seconds = 0}), gb.profile(f)
+    return gb.time(f, {runs = 1, seconds = 1e-6}), gb.profile(f)
   end,
   func = function()
-    return gb.func{name = "twice", forward = function(x) return x * 2 end}
+    return gb.func{name = "twice", shape = "same", forward = function(x) return x * 2 end}
   end,
   solvers = function()
     local a <const>, b <const> = gb.eye(4) * 2 + 1, gb.ones(4)
@@ -75,12 +84,11 @@ return {
     local _ <const>, info <const> = gb.solvers.cg{}:solve(a, b)
     local _ <const>, direct <const> = gb.solvers.cholesky{}:solve(a, b)
     out[#out + 1], out[#out + 2] = info, direct
+    out[#out + 1] = select(2, gb.solvers.lanczos{}:logdet(a))
     return table.unpack(out)
   end,
   preconditioners = function()
-    local a <const> = gb.kernels.rbf{}((data()))
-    return gb.precond.jacobi(gb.eye(4) * 2), gb.precond.nystrom(a, {noise = 0.1, rank = 3}),
-      gb.precond.pivoted_cholesky(a, {noise = 0.1, rank = 3})
+    return gb.precond.jacobi{}, gb.precond.nystrom{rank = 3}, gb.precond.pivoted_cholesky{rank = 3}
   end,
   optim = function()
     local p <const> = gb.param(1)
@@ -91,6 +99,14 @@ return {
   nn = function()
     local nn <const> = gb.nn
     return nn.sequential{nn.linear(2, 3), nn.dropout(0.5), nn.linear(3, 1)}, nn.batch_norm(3), nn.embedding(3, 2)
+  end,
+  data_set = function()
+    local path <const>, data <const> = os.tmpname() .. ".csv", gb.data
+    data.write(path, gb.rand(5, 3))
+    local set <const> = require "gibbous.data.set".load("own", {}, {read = function() return data.read(path) end,
+      places = function() return {"."} end, exists = function(name) return name == "./own/data.csv" end})
+    os.remove(path)
+    return set
   end,
   data = function()
     local path <const> = os.tmpname() .. ".csv"

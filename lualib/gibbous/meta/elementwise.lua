@@ -118,7 +118,7 @@ function tensor:selu() end
 function tensor:silu() end
 
 --- x Phi(x), Phi the normal distribution function; {approximate = "tanh"}: the formula with tanh.
----@param o {approximate: "none"|"tanh"}?
+---@param o gibbous.gelu.options?
 function tensor:gelu(o) end
 
 --- x tanh(softplus(x))

@@ -316,6 +316,10 @@ function model:save(path, o) end
 
 --- Many possible continuations of a model's data, as m:condition(x, y) gives them for y (b, k).
 ---@class gibbous.gp.fantasies
+---@field count integer  how many, b
+---@field model gibbous.gp.exact  the model that they continue
+---@field x gibbous.tensor  (k, d) or (b, k, d), the points
+---@field y gibbous.tensor  (b, k), the observations
 local fantasies = {}
 
 --- A lazy record at new points: mean (b, m); variances (m) where they are the same for all, else (b, m).

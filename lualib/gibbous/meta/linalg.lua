@@ -6,6 +6,8 @@ local tensor = {}
 ---@class gibbous
 local gb = {}
 
+--- Linear algebra. All functions take batches: axes in front of those that are named; axes of A and of right-hand sides broadcast. A
+--- failure says which matrix of the batch it is.
 ---@class gb.linalg
 gb.linalg = {}
 
@@ -14,10 +16,13 @@ gb.linalg = {}
 ---@return gibbous.tensor
 function tensor:matmul(y) end
 
+---@class gibbous.cdist.options
+---@field p? number  the norm: 2, 1, math.huge, ...; 2
+
 --- Distances |x_i - y_j| of all rows; an expression that streams. Its gradient is 0 at 0.
 ---@param x gibbous.tensor  (..., n, d)
 ---@param y gibbous.tensor  (..., m, d)
----@param o {p: number}?  the norm: 2, 1, math.huge, ...
+---@param o gibbous.cdist.options?
 ---@return gibbous.tensor (..., n, m)
 function gb.cdist(x, y, o) end
 
@@ -36,10 +41,13 @@ function gb.einsum(spec, ...) end
 
 -- says which matrix of the batch it is. One A with many b is one solve of all their columns.
 
+---@class gibbous.linalg.cholesky.options
+---@field jitter? number  added to the diagonal; 0
+
 --- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor. Reads the lower triangle
 --- of A alone, as gb.solvers.cholesky does.
 ---@param A gibbous.tensor  (..., n, n), symmetric
----@param o {jitter: number}?
+---@param o gibbous.linalg.cholesky.options?
 ---@return gibbous.tensor
 function gb.linalg.cholesky(A, o) end
 
@@ -52,9 +60,14 @@ function gb.linalg.cholesky(A, o) end
 ---@return gibbous.tensor
 function gb.linalg.solve(A, b) end
 
+---@class gibbous.triangular_solve.options
+---@field upper? boolean  L is an upper triangle; false
+---@field transposed? boolean  L' x = b; false
+
 --- x with L x = b for triangular L; {upper = false, transposed = false}. A 0 on the diagonal is an error of code "not_pd".
 ---@param L gibbous.tensor  (..., n, n)
 ---@param b gibbous.tensor  as for solve
+---@param o gibbous.triangular_solve.options?
 ---@return gibbous.tensor
 function gb.linalg.triangular_solve(L, b, o) end
 

@@ -16,6 +16,9 @@ gb.means = {}
 ---@field value gibbous.param  of constant: the value, in units of y
 ---@field slope gibbous.param  of linear: in units of y over x
 ---@field offset gibbous.param  of linear: the value at x = 0
+---@field root any?  the function or network it is made of
+---@field pending boolean?  true: the slopes follow when data arrive
+---@field task_column boolean?  true: the last column of x is the task, which it does not see
 local mean = {}
 
 --- m(x) = 0.

@@ -3,6 +3,7 @@
 ---@class gibbous
 local gb = {}
 
+--- Several processes, which mpirun started: each has its share of the rows.
 ---@class gb.mpi
 gb.mpi = {}
 

@@ -1,13 +1,32 @@
 ---@meta
 
+--- What evaluating will take, as gb.plan and m:plan give it. Prints as text.
 ---@class gibbous.plan
+---@field peak integer  bytes held at once, a promise
+---@field minimum integer  the smallest budget that would do
+---@field arena integer  bytes of intermediate values
+---@field outputs integer  bytes of the results
+---@field caches integer  bytes of values that are kept for later
+---@field lower_bound integer  bytes that no realisation can go below
+---@field steps integer  how many
+---@field rows integer?  of a window, where an axis is cut
+---@field variants integer  realisations that were weighed
+---@field seconds number?  predicted; nil where it is not known
+---@field waits table[]  what y waits for: {what, bytes, minimum, seconds}
+---@field devices table[]  of several devices: {name, peak, arena, budget, range, window, copies}
 local plan = {}
 
 ---@class gibbous
 local gb = {}
 
---- What evaluating y will take, before it takes it. Raises refused, with need, have, minimum and
---- options (the ways out), where it cannot fit.
+---@class gibbous.plan.options
+---@field budget? integer|string|(integer|string)[]  bytes or "1 GiB", of each device; what is free
+---@field device? string|string[]  devices that share an axis; that of the session
+---@field exact? "bits"|"math"  "math": sums may run in other pieces; "bits"
+---@field prefer? "time"|"memory"  the fastest that fits, or the one of least peak; "time"
+---@field allow? string[]  of "cache", "order", "pack", "cut": what it may do beside running every step whole; all
+
+--- What evaluating y will take, before it takes it.
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
 --- by their budgets; the value has the bits of one device, if they compute alike (not a CPU beside a GPU). Leaves and results stay
 --- on cpu. Values that x:to moved elsewhere are computed
@@ -16,12 +35,14 @@ local gb = {}
 --- plan.seconds is the predicted time, nil where it is not known. Where y waits for what nobody has looked at yet, as predictions do for
 --- their solves, peak, minimum and seconds are of all of it; plan.waits lists that, each with what (text), bytes, minimum and seconds.
 ---@param y gibbous.tensor|gibbous.tensor[]
---- allow: what it may do beside running every step whole in program order (default: all; none changes a bit): "cache"
---- values for later, another "order", "pack" triangular factors, "cut" an axis into windows. prefer = "memory": the
---- realisation of least peak instead of the fastest that fits. exact = "math": sums may run in other pieces.
----@param y gibbous.tensor|gibbous.tensor[]
----@param o {budget: integer|string|(integer|string)[], device: string|string[], exact: "bits"|"math", prefer: "time"|"memory", allow: string[]}?
+---@param o gibbous.plan.options?
 ---@return gibbous.plan
+--- Errors: refused, with need, have, minimum and options (the ways out), where it cannot fit.
+---```lua
+--- local x = gb.rand(200, 3)
+--- local plan = gb.plan(gb.kernels.rbf{}(x):matmul(gb.ones(200)), {budget = "4 MiB"})
+--- print(plan.peak)
+---```
 function gb.plan(y, o) end
 
 --- One readable screen: the budget and what it is spent on, the largest buffers with their lines, what is streamed and
@@ -39,6 +60,8 @@ function plan:json(path) end
 function plan:programs() end
 
 --- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
+---@param values table<gibbous.tensor, gibbous.tensor>?  by the leaves they stand for
+---@return gibbous.tensor ...
 function plan:run(values) end
 
 --- The last run: predicted and measured bytes, seconds, pairs, folds, opaques, windows; devices: bytes by name.

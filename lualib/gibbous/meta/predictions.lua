@@ -73,7 +73,7 @@ local prediction_info = {}
 ---@field count integer  how many functions
 ---@field features integer  of the random expansion
 ---@field converged boolean  whether the solve behind them did
----@field info table  the record of that solve
+---@field info table?  the record of that solve
 local draw = {}
 
 --- What a fit reports, of m:fit and m.info. Prints as text.

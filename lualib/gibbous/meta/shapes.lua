@@ -127,12 +127,16 @@ function tensor:split(sizes, d) end
 ---@return gibbous.tensor[]
 function tensor:chunk(count, d) end
 
+---@class gibbous.pad.options
+---@field value? number|boolean  0
+---@field mode? "constant"|"reflect"|"replicate"|"circular"  "constant"
+
 --- x with 'before' entries in front of dimension d and 'after' behind it: of a value, or by mode, "reflect" those beyond the first
 --- and the last mirrored, "replicate" the first and the last, "circular" those from the other end.
 ---@param d integer
 ---@param before integer
 ---@param after integer?  before
----@param o {value: number|boolean, mode: "constant"|"reflect"|"replicate"|"circular"}?  0, "constant"
+---@param o gibbous.pad.options?
 ---@return gibbous.tensor
 function tensor:pad(d, before, after, o) end
 

@@ -16,6 +16,11 @@ gb.precond = {}
 ---@class gibbous.precond
 ---@field kind string  "pivoted_cholesky", "nystrom", "jacobi"
 ---@field o table  its options
+---@field make function?  builds it of a rank; for the library
+---@field build function?  builds it for a matrix; for the library
+---@field resolve function?  settles its rank; for the library
+---@field deepen function?  a larger rank; for the library
+---@field choices table?  ranks that were chosen; for the library
 local precond = {}
 
 --- This preconditioner for work within so many bytes.
@@ -326,6 +331,8 @@ function lanczos:logdet(a, o) end
 ---@class gibbous.logdet_info
 ---@field value number  nats
 ---@field standard_error number  of the mean of the probes
+---@field condition number  an estimate from below
+---@field jitter number  added to the diagonal
 ---@field interval number[]  {low, high}: holds log det A in 95 % of seeds
 ---@field truncation number  how much the last fifth of the steps changed the value
 ---@field probes integer  random vectors

@@ -1,11 +1,11 @@
 ---@meta
 
---- `==` asks whether two handles are one and the same; x:equal(y) compares elements, x:item() is the number of one element.
+--- An array of numbers, or an expression for one: everything is lazy, until a value is looked at. `==` asks whether two handles are one and the same; x:equal(y) compares elements, x:item() is the number of one element.
 ---@class gibbous.tensor
 ---@field shape integer[]        extents; prints as 500x3, compares with ==
 ---@field ndim integer           number of dimensions
 ---@field numel integer          number of elements
----@field dtype gibbous.dtype
+---@field dtype gibbous.dtype  the type of its elements
 ---@field device string         where its value lies: "cpu", "cpu:2", or a kind that x:to opened
 ---@field [integer] gibbous.tensor
 ---@operator add(gibbous.operand): gibbous.tensor
@@ -45,8 +45,13 @@ function gb.eval(...) end
 ---@return boolean
 function tensor:equal(y) end
 
+---@class gibbous.allclose.options
+---@field rtol? number  1e-5
+---@field atol? number  1e-8
+
 --- |x - y| <= atol + rtol |y| everywhere? {rtol = 1e-5, atol = 1e-8}. Evaluates.
 ---@param y gibbous.operand
+---@param o gibbous.allclose.options?
 ---@return boolean
 function tensor:allclose(y, o) end
 
@@ -54,7 +59,7 @@ function tensor:allclose(y, o) end
 --- numbers and values without axes follow, of two tensors the script moves one. Gradients come back to where x lies.
 --- Kernels and networks take their parameters along; models, solvers and gb.func work on the session's device.
 --- Costs one copy; a plan says how many bytes each device takes. Errors: "device" if no device has that name.
----@param o string|table
+---@param o string|gibbous.make.options  a dtype, a device, or both
 ---@return gibbous.tensor
 function tensor:to(o) end
 

@@ -19,8 +19,10 @@ function M.of(value)
   local kind <const> = type(value)
   if kind ~= "table" and kind ~= "userdata" then return nil end
   local meta <const> = debug.getmetatable(value)
-  local name = type(meta) == "table" and rawget(meta, "__name")
-  if type(name) == "string" and name:match "^gibbous%." then return renamed[name] or name end
+  local name <const> = type(meta) == "table" and rawget(meta, "__name")
+  -- The name of tensors goes on with what messages of Lua should say of them.
+  local class <const> = type(name) == "string" and name:match "^gibbous%.[%w_.]*[%w_]"
+  if class then return renamed[class] or class end
   return kind == "table" and module_of(value) or nil
 end
 

@@ -63,10 +63,21 @@ local function sorted_lines(lines)
   return plain, tags, example and table.concat(example, "\n")
 end
 
+--- The lines, of which one that has "Errors:" after the cost is two.
+local function split_labels(lines)
+  local out <const> = {}
+  for _, line in ipairs(lines) do
+    local before <const>, after <const> = line:match "^(Cost:.-)%s+(Errors:.*)$"
+    out[#out + 1] = before or line
+    out[#out + 1] = after
+  end
+  return out
+end
+
 --- Text, cost and errors of plain lines: a line that begins with "Cost:" or "Errors:" and those after it, to the next such line.
 local function paragraphs(plain)
   local into, current = {text = {}, cost = {}, errors = {}}, "text"
-  for _, line in ipairs(plain) do
+  for _, line in ipairs(split_labels(plain)) do
     local label <const>, rest <const> = line:match "^(%u%l+):%s*(.*)"
     if label == "Cost" or label == "Errors" then
       current = label:lower()
