@@ -15,10 +15,10 @@ local function width_of_terminal()
 end
 
 local function found(words, width)
-  if not words:find "%S" then return USAGE end
+  if not words:find "%S" then return USAGE, true end
   local list <const> = reference.search(words)
-  if #list == 0 then return ("nothing is said about '%s'"):format(words) end
-  return text.list(list, width, MOST_FOUND)
+  if #list == 0 then return ("nothing is said about '%s'"):format(words), false end
+  return text.list(list, width, MOST_FOUND), true
 end
 
 --- The class that the first type of a field or a result names, nil where that is none of the library's.
@@ -98,17 +98,17 @@ local function unknown(topic)
     or "; ??" .. (topic:match "[%w_]+$" or "word") .. " looks for words")
 end
 
---- The text for a topic. env: where variables are looked up, the globals unless it is given.
+--- The text for a topic, and whether there is any. env: where variables are looked up, the globals unless it is given.
 return function(topic, env)
   local width <const> = width_of_terminal()
   topic = topic:gsub("^%s+", ""):gsub("%s+$", "")
   if topic:sub(1, 1) == "?" then return found(topic:sub(2), width) end
-  topic = topic:gsub("%s*[%(%{%[\"'].*", "")
-  if topic == "" then return USAGE end
-  local said = of_value(topic, env or _G, width)
-  if said then return said end
-  local e <const> = reference.of(topic)
-  if e then return text.of(e, width) end
-  said = topic:match "^[%w_]+$" and by_last_name(topic, width) or of_lua(topic)
-  return said or topic:find "%s" and found(topic, width) or unknown(topic)
+  local name <const> = topic:gsub("%s*[%(%{%[\"'].*", "")
+  if name == "" then return USAGE, true end
+  local e <const> = reference.of(name)
+  local said <const> = of_value(name, env or _G, width) or e and text.of(e, width)
+    or name:match "^[%w_]+$" and by_last_name(name, width) or of_lua(name)
+  if said then return said, true end
+  if name:find "%s" then return found(topic, width) end
+  return unknown(name), false
 end
