@@ -1,7 +1,9 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
-local help <const> = require "gibbous.help"
+local answer <const> = require "gibbous.help"
 local reference <const> = require "gibbous.reference"
+
+local function help(topic, env) return (answer(topic, env)) end
 
 describe("the documentation of what is written in C", function()
   it("covers every function and method", function()
