@@ -28,7 +28,7 @@ M.doctor, M.env = report "doctor", report "env"
 
 --- What '?' says at the prompt; the parts of the library are there to be explained.
 function M.help(words)
-  local text <const>, known <const> = require "gibbous.help"(table.concat(words, " "), {gb = require "gibbous"})
+  local text <const>, known <const> = require "gibbous.reference.answer"(table.concat(words, " "), {gb = require "gibbous"})
   if not known then return complain(text) end
   print(text)
   return true

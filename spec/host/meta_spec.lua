@@ -1,9 +1,7 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
-local answer <const> = require "gibbous.help"
+local help <const> = require "gibbous.help"
 local reference <const> = require "gibbous.reference"
-
-local function help(topic, env) return (answer(topic, env)) end
 
 describe("the documentation of what is written in C", function()
   it("covers every function and method", function()
