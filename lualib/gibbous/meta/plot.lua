@@ -8,9 +8,9 @@ local gb = {}
 gb.plot = {}
 
 ---@class gibbous.plot.figure.options
----@field title? string  ""
----@field xlabel? string  ""
----@field ylabel? string  ""
+---@field title? string  default: ""
+---@field xlabel? string  default: ""
+---@field ylabel? string  default: ""
 ---@field yticks? table[]  a list of {height, name}, in place of numbers
 
 --- An empty figure; what its methods add chains.
@@ -24,10 +24,10 @@ function gb.plot.figure(o) end
 
 ---@class gibbous.plot.posterior.options
 ---@field x? gibbous.tensor|number[]  points to draw at; 500 over the data
----@field title? string  ""
----@field xlabel? string  "x"
----@field ylabel? string  "y"
----@field level? number  of the bands; 0.95
+---@field title? string  default: ""
+---@field xlabel? string  default: "x"
+---@field ylabel? string  default: "y"
+---@field level? number  of the bands; default: 0.95
 
 --- A model with one input column: its mean, bands of f and of y, and the data.
 ---@param model gibbous.gp.exact
@@ -118,8 +118,8 @@ function figure:band(x, low, high, o) end
 function figure:bars(at, lengths, o) end
 
 ---@class gibbous.heatmap.options
----@field x? number[]  {first, last}: centres of the outer columns; {1, columns}
----@field y? number[]  {first, last}: centres of the outer rows; {1, rows}
+---@field x? number[]  {first, last}: centres of the outer columns; default: {1, columns}
+---@field y? number[]  {first, last}: centres of the outer rows; default: {1, rows}
 
 --- A matrix as colours, row 1 at the bottom.
 ---@param values gibbous.tensor  (rows, columns)
@@ -131,8 +131,8 @@ function figure:bars(at, lengths, o) end
 function figure:heatmap(values, o) end
 
 ---@class gibbous.figure.save.options
----@field width? number  points; 720
----@field height? number  points; 440
+---@field width? number  points; default: 720
+---@field height? number  points; default: 440
 
 --- Writes the figure; the ending of the path says how: .svg, .png, .pdf.
 ---@param path string
@@ -147,8 +147,8 @@ function figure:heatmap(values, o) end
 function figure:save(path, o) end
 
 --- The figure as text.
----@param columns integer?  those of the terminal
----@param rows integer?  those of the terminal
+---@param columns integer?  default: those of the terminal
+---@param rows integer?  default: those of the terminal
 ---@return string
 ---```lua
 --- print(gb.plot.figure{}:line({1, 2}, {1, 2}):text(40, 8))
