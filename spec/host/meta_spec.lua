@@ -3,7 +3,7 @@ local help <const> = require "gibbous.help"
 local gb <const> = require "gibbous"
 
 describe("the documentation", function()
-  local text <const> = core.source "gibbous._meta"
+  local text <const> = core.source "gibbous._meta" .. core.source "gibbous.meta.plot"
 
   local function documented(name)
     return text:find("\nfunction [%w_.:]-[.:]" .. name:gsub("_", "_") .. "%(") ~= nil
@@ -35,7 +35,7 @@ describe("the documentation", function()
     local owners <const> = {gb = gb, ["gb.linalg"] = gb.linalg, ["gb.memory"] = gb.memory, ["gb.mpi"] = gb.mpi, core = core,
       ["core.memory"] = core.memory, tensor = gb.zeros(1), plan = plan, ["gb.kernels"] = gb.kernels, ["gb.gp"] = gb.gp,
       ["gb.likelihoods"] = gb.likelihoods, ["gb.plot"] = gb.plot,
-      kernel = kernel, kmeans = gb.kmeans{k = 1}}
+      figure = gb.plot.figure{}, kernel = kernel, kmeans = gb.kmeans{k = 1}}
     for owner, name in text:gmatch "\nfunction ([%w_.]-)[.:]([%w_]+)%(" do
       assert.equal("function", type(owners[owner][name]), owner .. "." .. name)
     end
