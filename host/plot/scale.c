@@ -12,7 +12,6 @@ static void half_cell (const gb_mark *m, double *hx, double *hy) {
 
 static void widen (gb_scale *s, double v) {
   if (!isfinite(v) || (s->log && !(v > 0))) return;
-  v = fmin(fmax(v, -DBL_MAX / 8), DBL_MAX / 8);
   s->lo = fmin(s->lo, v);
   s->hi = fmax(s->hi, v);
 }
@@ -64,16 +63,17 @@ static void open (gb_scale *s) {
   s->hi += half;
 }
 
-static void pad (gb_scale *s, double margin) {
+/* Bars stand on the edge of the panel: an end at 0 stays there. */
+static void pad (gb_scale *s, double margin, bool bars) {
   if (s->log) {
     const double factor = pow(10, margin * (log10(s->hi) - log10(s->lo)));
     s->lo = fmax(s->lo / factor, DBL_MIN);
     s->hi = fmin(s->hi * factor, DBL_MAX);
     return;
   }
-  const double by = margin * (s->hi - s->lo);
-  s->lo -= by;
-  s->hi += by;
+  const double by = margin * s->hi - margin * s->lo; /* where hi - lo may overflow */
+  if (!bars || s->lo != 0) s->lo = fmax(s->lo - by, -DBL_MAX);
+  if (!bars || s->hi != 0) s->hi = fmin(s->hi + by, DBL_MAX);
 }
 
 /* Limits win over values; where only one is given, the other lies beyond it. */
@@ -97,7 +97,7 @@ void gb_panel_scales (const gb_figure *f, size_t panel, gb_scale *x, gb_scale *y
   const gb_panel *own = &f->panels[panel];
   *x = (gb_scale){INFINITY, -INFINITY, own->x.log};
   *y = (gb_scale){INFINITY, -INFINITY, own->y.log};
-  bool grid = false;
+  bool grid = false, columns = false, bars = false;
   for (size_t k = 0; k < f->rows * f->columns; k++) {
     const bool with_x = shares(f, panel, k, false), with_y = shares(f, panel, k, true);
     for (size_t i = 0; (with_x || with_y) && i < f->panels[k].nmarks; i++) {
@@ -105,15 +105,17 @@ void gb_panel_scales (const gb_figure *f, size_t panel, gb_scale *x, gb_scale *y
       const gb_mark *m = &f->panels[k].marks[i];
       widen_by_mark(with_x ? x : &unused, with_y ? y : &unused_too, m);
       grid = grid || m->kind == GB_MARK_HEATMAP;
+      columns = columns || m->kind == GB_MARK_COLUMNS;
+      bars = bars || m->kind == GB_MARK_BARS;
     }
   }
   open(x), open(y);
-  pad(x, grid ? 0 : 0.02), pad(y, grid ? 0 : 0.05);
+  pad(x, grid ? 0 : 0.02, bars), pad(y, grid ? 0 : 0.05, columns);
   limit(x, &own->x), limit(y, &own->y);
 }
 
 double gb_scale_at (const gb_scale *s, double v) {
-  if (!s->log) return (v - s->lo) / (s->hi - s->lo);
+  if (!s->log) return (v / 2 - s->lo / 2) / (s->hi / 2 - s->lo / 2); /* halves: no difference overflows */
   return v > 0 ? (log10(v) - log10(s->lo)) / (log10(s->hi) - log10(s->lo)) : NAN;
 }
 

@@ -5,7 +5,7 @@
 #include "plot/figure.h"
 
 typedef struct gb_scale {
-  double lo, hi; /* finite, lo < hi, and hi - lo is finite; log: 0 < lo */
+  double lo, hi; /* finite, lo < hi; log: 0 < lo */
   bool log;
 } gb_scale;
 

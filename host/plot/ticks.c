@@ -75,7 +75,7 @@ static void label_linear (gb_ticks *out, round_step s, double first, bool ascii)
 }
 
 static void make_linear (const gb_scale *s, size_t most, bool ascii, gb_ticks *out) {
-  round_step step = step_of((s->hi - s->lo) / (double)most);
+  round_step step = step_of(s->hi / (double)most - s->lo / (double)most);
   double first, last;
   for (;;) {
     first = ceil(s->lo / step.step - 1e-9), last = floor(s->hi / step.step + 1e-9);

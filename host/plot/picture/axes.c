@@ -101,7 +101,8 @@ static void draw_remarks (const gb_frame *f, const gb_panel *p) {
 void gb_draw_axes (const gb_frame *f, const gb_panel *p) {
   const gb_canvas *c = &f->canvas;
   const gb_font label = {.size = GB_LABEL_SIZE, .colour = gb_ink},
-                turned = {GB_LABEL_SIZE, false, true, gb_ink}, bold = {GB_LABEL_SIZE, true, false, gb_ink};
+                turned = {.size = GB_LABEL_SIZE, .upwards = true, .colour = gb_ink},
+                bold = {.size = GB_LABEL_SIZE, .bold = true, .colour = gb_ink};
   const double middle = (c->left + c->right) / 2;
   gb_canvas_use(c, gb_ink, 1);
   cairo_set_line_width(c->cr, 1);

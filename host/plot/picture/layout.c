@@ -82,7 +82,7 @@ static void start (gb_page *page, const gb_figure *f, size_t k, gb_frame *frame)
 /* Ticks for an area of this size. */
 static void fit_all (gb_page *page, const gb_panel *p, gb_frame *f, double width, double height) {
   static const gb_axis plain;
-  fit(page, &p->x, &f->canvas.x, false, width, EDGE + 8, &f->xticks);
+  fit(page, &p->x, &f->canvas.x, false, width, EDGE + 3, &f->xticks);
   fit(page, &p->y, &f->canvas.y, true, height, 6, &f->yticks);
   if (f->mapped != NULL) fit(page, &plain, &f->v, true, height, 6, &f->vticks);
   f->tick_width = widest(page, &f->yticks);

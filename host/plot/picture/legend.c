@@ -78,13 +78,18 @@ static void stain_mark (cover *o, const gb_canvas *c, const gb_mark *m) {
   if (m->kind == GB_MARK_VLINE) stain_line(o, gb_scale_at(sx, m->x[0]), 0, gb_scale_at(sx, m->x[0]), 1, FILL);
 }
 
-static int covered (const cover *o, const gb_canvas *c, double x, double y, double width, double height) {
+/* What a box would cover: all of it, and cells of lines and dots. */
+static int covered (const cover *o, const gb_canvas *c, const double at[2], double width, double height,
+                    int *data) {
   const double w = c->right - c->left, h = c->bottom - c->top;
   int sum = 0;
+  *data = 0;
   for (int r = 0; r < HIGH; r++)
     for (int q = 0; q < WIDE; q++) {
       const double px = c->left + (q + 0.5) / WIDE * w, py = c->bottom - (r + 0.5) / HIGH * h;
-      if (px > x && px < x + width && py > y && py < y + height) sum += o->at[r][q];
+      if (!(px > at[0] && px < at[0] + width && py > at[1] && py < at[1] + height)) continue;
+      sum += o->at[r][q];
+      *data += o->at[r][q] == DATA;
     }
   return sum;
 }
@@ -92,7 +97,7 @@ static int covered (const cover *o, const gb_canvas *c, double x, double y, doub
 /* A legend never reaches out of its panel, unless it is beside it. */
 bool gb_legend_place (const gb_canvas *c, const gb_panel *p, double width, double height, double *x,
                       double *y) {
-  enum { MARGIN = 7, ENOUGH = 2 * DATA };
+  enum { MARGIN = 7, TOLERATED = 2 };
   const double l = c->left + MARGIN, r = c->right - MARGIN - width, t = c->top + MARGIN,
                b = c->bottom - MARGIN - height, mx = (l + r) / 2, my = (t + b) / 2;
   const double at[][2] = {{l, t}, {r, t}, {l, b}, {r, b}, {mx, t}, {mx, b}, {r, my}, {l, my}};
@@ -107,16 +112,17 @@ bool gb_legend_place (const gb_canvas *c, const gb_panel *p, double width, doubl
   static const cover none;
   cover o = none;
   for (size_t i = 0; i < p->nmarks; i++) stain_mark(&o, c, &p->marks[i]);
-  int least = -1;
+  int least = -1, hit = 0;
   for (size_t k = 0; k < sizeof at / sizeof at[0]; k++) {
-    const int sum = covered(&o, c, at[k][0], at[k][1], width, height);
+    int data;
+    const int sum = covered(&o, c, at[k], width, height, &data);
     if (least >= 0 && sum >= least) continue;
     least = sum;
+    hit = data;
     *x = at[k][0];
     *y = at[k][1];
   }
-  const double share = width * height / ((c->right - c->left) * (c->bottom - c->top));
-  return least < ENOUGH + share * WIDE * HIGH * FILL;
+  return hit <= TOLERATED;
 }
 
 /* A band over others looks as dark as all of them. */

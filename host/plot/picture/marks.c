@@ -84,21 +84,27 @@ static void draw_markers (const gb_canvas *c, const gb_mark *m) {
   finish_markers(c, m->style.marker);
 }
 
-/* A line is interrupted at values that are not finite; a point between two such is a dot as wide as the line. */
-static void draw_line (const gb_canvas *c, const gb_mark *m) {
+static bool is_there (const gb_canvas *c, const gb_mark *m, size_t i) {
+  return i < m->n && isfinite(gb_canvas_x(c, m->x[i])) && isfinite(gb_canvas_y(c, m->y[i]));
+}
+
+/* A line is interrupted at values that are not finite; a point without neighbours is a dot as wide as the line. */
+static void draw_line (const gb_canvas *c, const gb_mark *m, gb_dash dash) {
   bool pen = false;
   cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_line_cap(c->cr, dash == GB_DASH_SOLID ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
   for (size_t i = 0; i < m->n && !gb_interrupted(); i++) {
     const double x = gb_canvas_x(c, m->x[i]), y = gb_canvas_y(c, m->y[i]);
-    const bool good = isfinite(x) && isfinite(y);
-    if (good && pen) cairo_line_to(c->cr, x, y);
-    else if (good) cairo_move_to(c->cr, x, y);
+    const bool good = is_there(c, m, i);
+    if (good && !pen) cairo_move_to(c->cr, x, y);
+    if (good && (pen || !is_there(c, m, i + 1))) cairo_line_to(c->cr, x, y);
     pen = good;
     if (!good || i % PIECE != PIECE - 1) continue;
     cairo_stroke(c->cr);
     cairo_move_to(c->cr, x, y);
   }
   cairo_stroke(c->cr);
+  cairo_set_line_cap(c->cr, CAIRO_LINE_CAP_BUTT);
 }
 
 static void draw_errors (const gb_canvas *c, const gb_mark *m) {
@@ -140,7 +146,7 @@ void gb_draw_mark (const gb_canvas *c, const gb_panel *p, size_t i, const gb_mar
   cairo_set_line_width(c->cr, width);
   gb_set_dash(c->cr, gb_mark_dash(p, i), width);
   switch (m->kind) {
-    case GB_MARK_LINE: draw_line(c, m); break;
+    case GB_MARK_LINE: draw_line(c, m, gb_mark_dash(p, i)); break;
     case GB_MARK_BAND: gb_draw_band(c, m, k, alpha); break;
     case GB_MARK_HEATMAP: gb_draw_heatmap(c, m); break;
     case GB_MARK_BARS:

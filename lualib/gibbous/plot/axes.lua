@@ -25,7 +25,7 @@ local function limits(given, name, log, what)
     core.raise("option", ("%s: option '%s' must be {lo, hi}, two finite numbers (false: by the values)"):format(what, name))
   end
   if lo and hi and not (lo < hi) then
-    core.raise("option", ("%s: option '%s': the first limit must be below the second, got {%g, %g}; axes are never reversed"):format(
+    core.raise("option", ("%s: option '%s': the first limit must be below the second, got {%g, %g}; no axis is reversed"):format(
       what, name, lo, hi))
   end
   if log and (lo and lo <= 0 or hi and hi <= 0) then

@@ -67,8 +67,8 @@ function methods.errorbar(self, x, y, err, opts)
   return add(self, "scatter", xs, ys, nil, o)
 end
 
---- fig:bars(at, lengths, o): horizontal bars from 0, each one unit high around its height: at, lengths (n); o: label, colour, alpha,
--- width: the share of the unit that a bar is high, 1.
+--- fig:bars(at, lengths, o): horizontal bars from 0 around their heights: at, lengths (n); o: label, colour, alpha, width: how high
+-- each is, in units of y, 1.
 function methods.bars(self, at, lengths, opts)
   local y <const>, x <const> = vectors("bars", at, lengths)
   local o <const> = options.parse(opts, style.spec("label colour width alpha"), "figure:bars")
@@ -90,8 +90,8 @@ local function finite_values(v, what)
   return out
 end
 
---- fig:hist(values, o): counts of the finite values in bins of equal width. o: bins = 10, range = {lo, hi}, density: so that the area
--- is 1; label, colour, alpha.
+--- fig:hist(values, o): counts of the finite values in bins of equal width. o: bins = 10, range = {lo, hi}, density: so that the
+-- area is 1; label, colour, alpha.
 function methods.hist(self, values, opts)
   local o <const> = options.parse(opts, style.spec("label colour alpha", {bins = "count", range = "table", density = "boolean"}),
     "figure:hist")
@@ -127,8 +127,8 @@ local function centres(given, n, name, what)
   return v[1], v[2]
 end
 
---- Values (rows, columns) as colours, with a colour bar; row 1 at the bottom. o: x = {first, last}, y = {first, last}: centres of the
--- outer cells; limits = {lo, hi}: the values of the darkest and the lightest colour; label: beside the colour bar.
+--- Values (rows, columns) as colours, with a colour bar; row 1 at the bottom. o: x = {first, last}, y = {first, last}: centres of
+-- the outer cells; limits = {lo, hi}: the values of the darkest and the lightest colour; label: beside the colour bar.
 function methods.heatmap(self, values, opts)
   local o <const> = options.parse(opts, {x = "table", y = "table", limits = "table", label = "string"}, "figure:heatmap")
   local t <const> = matrix(values, "heatmap")
@@ -160,8 +160,8 @@ end
 -- ones, 8, or a list; labels = false: without their values; colour (default: by the value), width, dash, alpha, label.
 function methods.contour(self, values, opts)
   local what <const> = "figure:contour"
-  local o <const> = options.parse(opts, style.spec("label colour width dash alpha", {x = "table", y = "table", levels = "count|table",
-    labels = "boolean"}), what)
+  local o <const> = options.parse(opts, style.spec("label colour width dash alpha", {x = "table", y = "table",
+    levels = "count|table", labels = "boolean"}), what)
   local t <const> = matrix(values, "contour")
   local x0 <const>, x1 <const> = centres(o.x, t.shape[2], "x", what)
   local y0 <const>, y1 <const> = centres(o.y, t.shape[1], "y", what)
@@ -173,7 +173,8 @@ function methods.contour(self, values, opts)
   for _, level in ipairs(levels) do
     if type(level) ~= "number" then core.raise("option", what .. ": levels must be numbers") end
     local colour <const> = o.colour or style.map(hi > lo and 0.85 * (level - lo) / (hi - lo) or 0.5)
-    local drawn <const> = style.of{label = label, width = o.width or 1.2, dash = o.dash or "solid", alpha = o.alpha, colour = colour}
+    local drawn <const> = style.of{label = label, width = o.width or 1.2, dash = o.dash or "solid", alpha = o.alpha,
+      colour = colour}
     local px <const>, py <const> = core.figure_contour(self._figure, self._panel, t, x0, x1, y0, y1, level, drawn)
     if px then label = nil end
     if px and o.labels ~= false then self:note(px, py, ("%.4g"):format(level), {size = 9, colour = colour}) end
@@ -258,8 +259,8 @@ function methods.text(self, columns, rows, opts)
 end
 
 --- Draws the figure where the script's output goes: a picture in a terminal that says that it shows them (kitty, sixel), else
--- characters, ASCII where the locale is not UTF-8. GIBBOUS_GRAPHICS = kitty, sixel, braille or off decides otherwise. Gives nothing,
--- so that the prompt has nothing more to draw: it ends a chain.
+-- characters, ASCII where the locale is not UTF-8. GIBBOUS_GRAPHICS = kitty, sixel, braille or off decides otherwise. Gives
+-- nothing, so that the prompt has nothing more to draw: it ends a chain.
 function methods.show(self)
   local columns <const>, rows <const>, tty <const>, pixels <const> = core.terminal()
   local kind <const> = screen.kind(tty)
@@ -286,8 +287,7 @@ for key, rule in pairs(axes.spec) do spec[key] = rule end
 --- How a figure was made, for its files: the version, the script's line, the seed of gb.seed.
 local function made()
   local where <const>, seed <const> = core.figure_origin()
-  return ("gibbous %s; %s; seed %d"):format(core.version, where ~= "" and "made at " .. where or "made by a program without Lua lines",
-    seed)
+  return ("gibbous %s; %s; seed %d"):format(core.version, where ~= "" and "made at " .. where or "made outside of a script", seed)
 end
 
 local M <const> = {}
