@@ -188,3 +188,58 @@ function core.figure_save(f, path, width, height, made) end
 --- Draws a figure as characters.
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
+
+--- A model of one input: mean, bands of f and of y, and the data. Of two: mean and standard deviation of f as colours with lines
+--- of equal value. x: where to draw, of one input.
+---@param model gibbous.model
+---@param o {x: gibbous.vector, level: number, title: string, xlabel: string, ylabel: string}?
+---@return gibbous.figure
+function gb.plot.posterior(model, o) end
+
+--- A fit step by step: its value less the best, and the norm of its gradient, on log axes, a line for each start.
+---@param steps table[]   what on_step got: m:fit(x, y, {on_step = function(s) log[#log + 1] = s end})
+---@param o {title: string}?
+---@return gibbous.figure
+function gb.plot.training(steps, o) end
+
+--- How often intervals hold what they promise, beside what chance does to so many points; and the probability integral transform.
+---@param model gibbous.model
+---@param x gibbous.tensor   (m, d), new
+---@param y gibbous.tensor   (m)
+---@param o {title: string}?
+---@return gibbous.figure
+function gb.plot.calibration(model, x, y, o) end
+
+--- Standardised residuals against the predicted mean, and against normal quantiles.
+---@param model gibbous.model
+---@param x gibbous.tensor   (m, d)
+---@param y gibbous.tensor   (m)
+---@param o {title: string}?
+---@return gibbous.figure
+function gb.plot.residuals(model, x, y, o) end
+
+--- Relative residuals on a log axis. curves: a list of numbers, of records of solves, or of steps of a fit with an iterative
+--- solver; or several lists by name. tol: a line across.
+---@param curves table
+---@param o {tol: number, title: string, xlabel: string}?
+---@return gibbous.figure
+function gb.plot.convergence(curves, o) end
+
+--- The bytes that a plan holds at each of its steps, its peak, and its budget where that is near.
+---@param plan gibbous.plan
+---@param o {title: string}?
+---@return gibbous.figure
+function gb.plot.memory(plan, o) end
+
+--- A kernel, or that of a model: k(0, r) as the first input moves, and k(x, z) as colours.
+---@param k gibbous.kernel
+---@param o {range: number[], columns: integer, title: string}?
+---@return gibbous.figure
+function gb.plot.kernel(k, o) end
+
+--- Points by cluster, and the centres.
+---@param x gibbous.tensor               (n, d)
+---@param km gibbous.kmeans|gibbous.tensor  fitted, or labels (n)
+---@param o {columns: integer[], title: string, xlabel: string, ylabel: string}?
+---@return gibbous.figure
+function gb.plot.clusters(x, km, o) end
