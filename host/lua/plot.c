@@ -57,6 +57,14 @@ static double number_field (lua_State *L, int arg, const char *name, double abse
   return v;
 }
 
+/* A whole number from lo to hi; raises on another number. */
+static int whole_field (lua_State *L, int arg, const char *name, int absent, int lo, int hi) {
+  const double v = number_field(L, arg, name, absent);
+  if (v == absent) return absent;
+  if (!(v >= lo && v <= hi && v == floor(v))) return luaL_error(L, "%s: no such value", name);
+  return (int)v;
+}
+
 static bool flag_field (lua_State *L, int arg, const char *name) {
   lua_getfield(L, arg, name);
   const bool v = lua_toboolean(L, -1);
@@ -88,7 +96,7 @@ static int figure_axes (lua_State *L) {
   p->x.hi = number_field(L, 3, "xhi", p->x.hi);
   p->y.lo = number_field(L, 3, "ylo", p->y.lo);
   p->y.hi = number_field(L, 3, "yhi", p->y.hi);
-  p->legend = (gb_legend)number_field(L, 3, "legend", p->legend);
+  p->legend = (gb_legend)whole_field(L, 3, "legend", (int)p->legend, 0, GB_LEGEND_OFF);
   return 0;
 }
 
@@ -145,11 +153,9 @@ static gb_mark mark_of (lua_State *L, int arg, gb_mark_kind kind) {
   gb_mark m = {.kind = kind, .style = GB_STYLE_BY_ORDER, .low = NAN, .high = NAN, .extent = 1};
   if (lua_isnoneornil(L, arg)) return m;
   luaL_checktype(L, arg, LUA_TTABLE);
-  m.style.colour = (int)number_field(L, arg, "colour", -1);
-  m.style.dash = (int)number_field(L, arg, "dash", -1);
-  m.style.marker = (int)number_field(L, arg, "marker", -1);
-  luaL_argcheck(L, m.style.colour < 2 * GB_COLOUR_RGB && m.style.dash < GB_NDASHES, arg,
-                "no such colour or dash");
+  m.style.colour = whole_field(L, arg, "colour", -1, 0, 2 * GB_COLOUR_RGB - 1);
+  m.style.dash = whole_field(L, arg, "dash", -1, 0, GB_NDASHES - 1);
+  m.style.marker = whole_field(L, arg, "marker", -1, 0, GB_MARKER_CROSS);
   m.style.width = number_field(L, arg, "width", 0);
   m.style.size = number_field(L, arg, "size", 0);
   m.style.alpha = number_field(L, arg, "alpha", 0);

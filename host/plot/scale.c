@@ -57,8 +57,8 @@ static void open (gb_scale *s) {
     return;
   }
   const double largest = fmax(fabs(s->lo), fabs(s->hi));
-  if (s->hi - s->lo > 1e-13 * largest) return;
-  const double half = largest == 0 ? 1 : 0.05 * largest;
+  if (s->hi - s->lo > fmax(1e-13 * largest, 1e-300)) return;
+  const double half = largest < 1e-290 ? 1 : 0.05 * largest;
   s->lo -= half;
   s->hi += half;
 }

@@ -74,15 +74,19 @@ static void label_linear (gb_ticks *out, round_step s, double first, bool ascii)
            fabs(origin * s.step));
 }
 
+/* Steps that doubles cannot count by, or label, have no ticks. */
+static bool is_countable (double step) { return step > 1e-305 && step < 1e308; }
+
 static void make_linear (const gb_scale *s, size_t most, bool ascii, gb_ticks *out) {
+  if (!is_countable(s->hi / (double)most - s->lo / (double)most)) return;
   round_step step = step_of(s->hi / (double)most - s->lo / (double)most);
   double first, last;
   for (;;) {
     first = ceil(s->lo / step.step - 1e-9), last = floor(s->hi / step.step + 1e-9);
-    if (!(last - first + 1 > (double)most)) break;
+    if (!(last - first + 1 > (double)most) || !is_countable(step.step)) break;
     step = step_of(step.step * 1.01);
   }
-  out->n = last < first ? 0 : (size_t)(last - first) + 1;
+  out->n = last < first || !is_countable(step.step) ? 0 : (size_t)(last - first) + 1;
   for (size_t i = 0; i < out->n; i++) out->tick[i].at = (first + (double)i) * step.step;
   if (out->n > 0) label_linear(out, step, first, ascii);
 }

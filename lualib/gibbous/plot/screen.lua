@@ -9,7 +9,7 @@ local KINDS <const> = {kitty = true, sixel = true, braille = true, off = true}
 function M.is_utf8()
   for _, name in ipairs{"LC_ALL", "LC_CTYPE", "LANG"} do
     local v <const> = os.getenv(name)
-    if v and v ~= "" then return v:upper():find("UTF-?8") ~= nil end
+    if v and v ~= "" then return v:upper():find "UTF%-?8" ~= nil end
   end
   return false
 end
