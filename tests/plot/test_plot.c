@@ -173,11 +173,11 @@ static void limits_win_and_shared_axes_are_one (void **state) {
   gb_scale x, y, x2, y2;
   assert_int_equal(gb_figure_init(&f, 2, 1, &err), GB_OK);
   f.share_x = true;
-  add(&f, GB_MARK_LINE, 2, (double[]){0, 1}, (double[]){5, 6}, NULL);
+  add(&f, GB_MARK_LINE, 2, (double[]){0, 3}, (double[]){5, 6}, NULL);
   f.panels[1].y.lo = -7;
   gb_panel_scales(&f, 0, &x, &y);
   gb_panel_scales(&f, 1, &x2, &y2);
-  assert_true(x.lo == x2.lo && x.hi == x2.hi && x.lo < 0 && x.hi > 1);
+  assert_true(x.lo == x2.lo && x.hi == x2.hi && x.lo < 0 && x.hi > 3);
   assert_true(y.lo > 4.9 && y2.lo == -7 && y2.hi > -7);
   f.panels[0].x.lo = 0.25, f.panels[0].x.hi = 0.5;
   gb_panel_scales(&f, 0, &x, &y);
@@ -229,6 +229,9 @@ static void contours_lie_where_the_value_is (void **state) {
   assert_int_equal(gb_contour_make(saddle, 2, 2, at, at, 0.4, &c, &err), GB_OK);
   assert_int_equal(c.n, 6);
   assert_true(fabs(c.x[0]) + fabs(c.y[0] - 0.6) < 1e-9 && fabs(c.x[3] - 0.6) + fabs(c.y[3]) < 1e-9);
+  gb_contour_clear(&c);
+  assert_int_equal(gb_contour_make(saddle, 2, 2, at, at, 0.6, &c, &err), GB_OK);
+  assert_true(c.n == 6 && fabs(c.x[0] + c.y[0] - 0.4) < 1e-9 && fabs(c.x[1] + c.y[1] - 0.4) < 1e-9);
   gb_contour_clear(&c);
   assert_int_equal(gb_contour_make(hole, 2, 2, at, at, 0.4, &c, &err), GB_OK);
   assert_int_equal(c.n, 0);
