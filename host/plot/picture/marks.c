@@ -91,8 +91,9 @@ static bool is_there (const gb_canvas *c, const gb_mark *m, size_t i) {
 /* A line is interrupted at values that are not finite; a point without neighbours is a dot as wide as the line. */
 static void draw_line (const gb_canvas *c, const gb_mark *m, gb_dash dash) {
   bool pen = false;
-  cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
-  cairo_set_line_cap(c->cr, dash == GB_DASH_SOLID ? CAIRO_LINE_CAP_BEVEL : CAIRO_LINE_CAP_BUTT);
+  cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_BEVEL);
+  cairo_set_line_cap(c->cr,
+                     dash == GB_DASH_SOLID && m->n < PIECE ? CAIRO_LINE_CAP_ROUND : CAIRO_LINE_CAP_BUTT);
   for (size_t i = 0; i < m->n && !gb_interrupted(); i++) {
     const double x = gb_canvas_x(c, m->x[i]), y = gb_canvas_y(c, m->y[i]);
     const bool good = is_there(c, m, i);
