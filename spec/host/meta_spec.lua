@@ -72,7 +72,7 @@ describe("?name", function()
 
   it("never answers with another name's entry", function()
     for _, case in ipairs{{"gb.nn.linear", "fully connected"}, {"gb.means.constant", "in units of y"},
-      {"gb.solvers.cg", "Conjugate gradients"}, {"gb.precond.nystrom", "Nystrom"}, {"gb.plot.figure", "empty figure"}} do
+      {"gb.solvers.cg", "Conjugate gradients"}, {"gb.precond.nystrom", "Nystrom"}, {"gb.plot.figure", "of one panel"}} do
       assert.equal(case[1], help(case[1]):match "^[%w_.]+")
       assert.truthy(help(case[1]):find(case[2], 1, true), case[1])
     end
