@@ -22,8 +22,8 @@ static gb_figure *check (lua_State *L) { return luaL_checkudata(L, 1, LGB_FIGURE
 
 static gb_panel *check_panel (lua_State *L) {
   gb_figure *f = check(L);
-  const lua_Integer k = luaL_checkinteger(L, 2);
-  luaL_argcheck(L, k >= 1 && (size_t)k <= f->rows * f->columns, 2, "no such panel");
+  const lua_Integer k = lgb_checkinteger(L, 2);
+  lgb_argcheck(L, k >= 1 && (size_t)k <= f->rows * f->columns, 2, "no such panel");
   return &f->panels[k - 1];
 }
 
@@ -35,8 +35,8 @@ static int figure_gc (lua_State *L) {
 /* core.figure(rows, columns, title, share_x, share_y) */
 static int figure_new (lua_State *L) {
   const lua_Integer rows = luaL_optinteger(L, 1, 1), columns = luaL_optinteger(L, 2, 1);
-  luaL_argcheck(L, rows >= 1 && rows <= MOST_SIDE, 1, "1 to 8 rows");
-  luaL_argcheck(L, columns >= 1 && columns <= MOST_SIDE, 2, "1 to 8 columns");
+  lgb_argcheck(L, rows >= 1 && rows <= MOST_SIDE, 1, "1 to 8 rows");
+  lgb_argcheck(L, columns >= 1 && columns <= MOST_SIDE, 2, "1 to 8 columns");
   const char *title = luaL_optstring(L, 3, "");
   gb_figure *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_figure){0};
@@ -83,7 +83,7 @@ static void text_field (lua_State *L, int arg, const char *name, char **slot) {
 ** legend, a number. What is absent stays as it is. */
 static int figure_axes (lua_State *L) {
   gb_panel *p = check_panel(L);
-  luaL_checktype(L, 3, LUA_TTABLE);
+  lgb_checktype(L, 3, LUA_TTABLE);
   text_field(L, 3, "title", &p->title);
   text_field(L, 3, "xlabel", &p->x.label);
   text_field(L, 3, "ylabel", &p->y.label);
@@ -126,18 +126,18 @@ static int figure_ticks (lua_State *L) {
   lgb_enter(L);
   gb_panel *p = check_panel(L);
   gb_axis *a = luaL_checkoption(L, 3, NULL, axes) == 0 ? &p->x : &p->y;
-  luaL_checktype(L, 4, LUA_TTABLE);
-  luaL_checktype(L, 5, LUA_TTABLE);
-  luaL_argcheck(L, a->tick_at == NULL, 3, "the axis has ticks");
+  lgb_checktype(L, 4, LUA_TTABLE);
+  lgb_checktype(L, 5, LUA_TTABLE);
+  lgb_argcheck(L, a->tick_at == NULL, 3, "the axis has ticks");
   const size_t n = lua_rawlen(L, 5);
-  luaL_argcheck(L, n <= 100000 && lua_rawlen(L, 4) == n, 4, "as many places as names expected");
+  lgb_argcheck(L, n <= 100000 && lua_rawlen(L, 4) == n, 4, "as many places as names expected");
   double *at = lgb_scratch(L, n + 1, sizeof *at);
   const char **names = lgb_scratch(L, n + 1, sizeof *names);
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, 4, (lua_Integer)i + 1);
     lua_rawgeti(L, 5, (lua_Integer)i + 1);
-    luaL_argcheck(L, lua_type(L, -2) == LUA_TNUMBER, 4, "numbers expected");
-    luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 5, "strings expected");
+    lgb_argcheck(L, lua_type(L, -2) == LUA_TNUMBER, 4, "numbers expected");
+    lgb_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 5, "strings expected");
     at[i] = lua_tonumber(L, -2);
     names[i] = lua_tostring(L, -1); /* which the table keeps */
     lua_pop(L, 2);
@@ -152,7 +152,7 @@ static int figure_ticks (lua_State *L) {
 static gb_mark mark_of (lua_State *L, int arg, gb_mark_kind kind) {
   gb_mark m = {.kind = kind, .style = GB_STYLE_BY_ORDER, .low = NAN, .high = NAN, .extent = 1};
   if (lua_isnoneornil(L, arg)) return m;
-  luaL_checktype(L, arg, LUA_TTABLE);
+  lgb_checktype(L, arg, LUA_TTABLE);
   m.style.colour = whole_field(L, arg, "colour", -1, 0, 2 * GB_COLOUR_RGB - 1);
   m.style.dash = whole_field(L, arg, "dash", -1, 0, GB_NDASHES - 1);
   m.style.marker = whole_field(L, arg, "marker", -1, 0, GB_MARKER_CROSS);
@@ -200,7 +200,7 @@ static int figure_at (lua_State *L) {
   lgb_enter(L);
   gb_panel *p = check_panel(L);
   gb_mark m = mark_of(L, 6, kind_of[luaL_checkoption(L, 3, NULL, kinds)]);
-  double x = luaL_checknumber(L, 4), y = luaL_checknumber(L, 5);
+  double x = lgb_checknumber(L, 4), y = lgb_checknumber(L, 5);
   m.n = 1, m.x = &x, m.y = &y;
   add(L, p, &m);
   return 0;
@@ -215,11 +215,11 @@ typedef struct grid {
 /* values (rows, n), x0, x1, y0, y1 from argument 3 on */
 static grid check_grid (lua_State *L, lgb_session *s) {
   const gb_shape shape = *gb_node_shape(lgb_checknode(L, 3));
-  luaL_argcheck(L, shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] > 0, 3, "a matrix expected");
+  lgb_argcheck(L, shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] > 0, 3, "a matrix expected");
   grid g = {.rows = shape.dim[0],
             .columns = shape.dim[1],
-            .x = {luaL_checknumber(L, 4), luaL_checknumber(L, 5)},
-            .y = {luaL_checknumber(L, 6), luaL_checknumber(L, 7)}};
+            .x = {lgb_checknumber(L, 4), lgb_checknumber(L, 5)},
+            .y = {lgb_checknumber(L, 6), lgb_checknumber(L, 7)}};
   size_t n;
   g.v = values(L, s, 3, &n);
   return g;
@@ -242,7 +242,7 @@ static int figure_heatmap (lua_State *L) {
 static int figure_contour (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_panel *p = check_panel(L);
-  const double level = luaL_checknumber(L, 8);
+  const double level = lgb_checknumber(L, 8);
   lua_settop(L, 9);
   gb_mark m = mark_of(L, 9, GB_MARK_LINE);
   const grid g = check_grid(L, s);
@@ -275,7 +275,7 @@ static int figure_save (lua_State *L) {
   gb_figure *f = check(L);
   gb_error err;
   lgb_result(L,
-             gb_figure_save(f, luaL_checkstring(L, 2), luaL_checknumber(L, 3), luaL_checknumber(L, 4),
+             gb_figure_save(f, lgb_checkstring(L, 2), lgb_checknumber(L, 3), lgb_checknumber(L, 4),
                             luaL_optstring(L, 5, ""), &err),
              &err);
   return 0;
@@ -304,9 +304,9 @@ static int give_owned (lua_State *L, char *at, size_t n) {
 /* core.figure_text(f, columns, rows, colour, ascii) */
 static int figure_text (lua_State *L) {
   gb_figure *f = check(L);
-  const int columns = (int)luaL_checkinteger(L, 2), rows = (int)luaL_checkinteger(L, 3);
-  luaL_argcheck(L, columns >= 20 && columns <= 1000, 2, "20 to 1000 columns");
-  luaL_argcheck(L, rows >= 8 && rows <= 1000, 3, "8 to 1000 rows");
+  const int columns = (int)lgb_checkinteger(L, 2), rows = (int)lgb_checkinteger(L, 3);
+  lgb_argcheck(L, columns >= 20 && columns <= 1000, 2, "20 to 1000 columns");
+  lgb_argcheck(L, rows >= 8 && rows <= 1000, 3, "8 to 1000 rows");
   lua_pushcfunction(L, push_owned);
   char *text = gb_figure_text(f, columns, rows, lua_toboolean(L, 4), lua_toboolean(L, 5));
   if (text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory to draw the figure");
@@ -318,9 +318,9 @@ static int figure_inline (lua_State *L) {
   static const char *const names[] = {"kitty", "sixel", NULL};
   gb_figure *f = check(L);
   const int how = luaL_checkoption(L, 2, NULL, names);
-  const int width = (int)luaL_checkinteger(L, 3), height = (int)luaL_checkinteger(L, 4);
-  luaL_argcheck(L, width >= 100 && width <= 8192, 3, "100 to 8192 pixels");
-  luaL_argcheck(L, height >= 100 && height <= 8192, 4, "100 to 8192 pixels");
+  const int width = (int)lgb_checkinteger(L, 3), height = (int)lgb_checkinteger(L, 4);
+  lgb_argcheck(L, width >= 100 && width <= 8192, 3, "100 to 8192 pixels");
+  lgb_argcheck(L, height >= 100 && height <= 8192, 4, "100 to 8192 pixels");
   lua_pushcfunction(L, push_owned);
   char *bytes;
   size_t n;
@@ -392,7 +392,7 @@ static int terminal_graphics (lua_State *L) {
 }
 
 static int isatty_fd (lua_State *L) {
-  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)) == 1);
+  lua_pushboolean(L, isatty((int)lgb_checkinteger(L, 1)) == 1);
   return 1;
 }
 
