@@ -38,6 +38,15 @@ static int core_name (lua_State *L) {
   return 1;
 }
 
+/* core.made(x) -> the script line that made the tensor, "" if unknown, and the bytes of its value, 0 without one */
+static int core_made (lua_State *L) {
+  const gb_node *x = lgb_checknode(L, 1);
+  const size_t numel = gb_shape_numel(gb_node_shape(x));
+  lua_pushstring(L, x->where);
+  lua_pushinteger(L, gb_node_has_value(x) ? (lua_Integer)(numel * gb_dtype_size(gb_node_dtype(x))) : 0);
+  return 2;
+}
+
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
 static int core_fixed_rates (lua_State *L) {
   gb_device_profile_choose_fixed(lgb_enter(L)->device, lua_toboolean(L, 1));
@@ -158,6 +167,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"leaf", core_leaf},
                                               {"line", core_line},
                                               {"live", core_live},
+                                              {"made", core_made},
                                               {"modules", lgb_embed_modules},
                                               {"name", core_name},
                                               {"nearest", core_nearest},

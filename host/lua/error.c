@@ -72,7 +72,7 @@ void lgb_wrap_error (lua_State *L, gb_status code, const char *who) {
     return;
   }
   lua_pop(L, 1);
-  luaL_traceback(L, L, NULL, 1);
+  lgb_push_traceback(L, NULL, 1);
   lua_setfield(L, -2, "traceback");
 }
 

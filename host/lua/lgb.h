@@ -104,6 +104,11 @@ bool lgb_nearest (const char *name, const char *const *names, char *best, size_t
 /* An error object with a code of its own for the value on top, which it replaces unless that is an object
 ** already. The traceback of where it was raised stays with it. */
 void lgb_wrap_error (lua_State *L, gb_status code, const char *who);
+
+/* traceback.c */
+/* Pushes 'text', NULL: none, and below it the stack of L from 'level' on; frames of the library are one line.
+** GIBBOUS_TRACE=full: all of them, each. */
+void lgb_push_traceback (lua_State *L, const char *text, int level);
 /* Keeps the error on top, which a function raised that the core called, until lgb_raise meets ECALLBACK;
 ** pops it. Raises nothing. */
 void lgb_keep_error (lua_State *L);

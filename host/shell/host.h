@@ -29,6 +29,13 @@ void lgb_text_only (lua_State *L);
 #define LGB_PRINT "gibbous.print" /* registry: the original function print */
 void lgb_repl (lua_State *L);
 
+/* side.c: lualib/gibbous/prompt/ */
+/* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
+** without. Pushes nothing, or the error: false. */
+bool lgb_start_side (lua_State *L, lua_CFunction print_values);
+/* Pushes its function 'name'; false, nothing pushed: there is none. */
+bool lgb_push_side (lua_State *L, const char *name);
+
 /* complete.c */
 /* (text before the cursor) -> list of completions of its last word, length of that word. A lua_CFunction. */
 int lgb_complete (lua_State *L);

@@ -139,6 +139,12 @@ function core.is_promise(x) end
 --- "script.lua:12" of the nearest caller outside the library.
 function core.line() end
 
+--- The script line that made a tensor, "" where that is unknown, and the bytes of its value, 0 while it is lazy.
+---@param x gibbous.tensor
+---@return string
+---@return integer
+function core.made(x) end
+
 --- Bytes and blocks in the ledger, nodes in the graph.
 function core.live() end
 

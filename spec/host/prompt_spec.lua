@@ -1,0 +1,229 @@
+local run <const> = require "spec.process".run
+
+-- The prompt on a pipe, without its prompts and its first lines.
+local function session(text, o)
+  local out <const>, err <const>, code <const> = run({"-i"}, {input = text, env = o and o.env or "HOME=/nonexistent"})
+  return (out:gsub("^gibbous [^\n]*\nLua [^\n]*\n", ""):gsub(">+ ", "")), err, code
+end
+
+local function temporary(text)
+  local path <const> = os.tmpname()
+  if text then
+    local f <close> = assert(io.open(path, "w"))
+    f:write(text)
+  end
+  return path, setmetatable({}, {__close = function() os.remove(path) end})
+end
+
+local function contents(path)
+  local f <close> = assert(io.open(path))
+  return f:read "a"
+end
+
+describe("results of the prompt", function()
+  it("are _ and _1, the one before _2", function()
+    assert.equal("3\n4\n4\t4\t3\n", (session "1 + 2\n_ + 1\n_, _1, _2\n"))
+    assert.equal("1\nnil\n", (session "1\n_10\n"))
+    assert.equal("nil\nnil\n5\n", (session "_\nnil\n5;\n_\n"))
+    assert.equal("7\n8\n", (session "7\n_ = 8\n_\n"))
+  end)
+
+  it("are kept when they are silenced, and the first of several", function()
+    assert.equal('"a"\n', (session "'a', 'b';\n_\n"))
+  end)
+
+  it("do not hold tensors, or what has tensors in it", function()
+    for _, made in ipairs{"gb.rand(100000):eval();", "{{gb.rand(100000):eval()}};", "{x = gb.rand(100000):eval()};"} do
+      local out <const>, err <const> = session(made .. "\ncollectgarbage() collectgarbage()\ngb.memory.report().tensor\n_2\n")
+      assert.equal("0\n", out)
+      assert.matches("^stdin:1: _2 was a [^\n]* that nothing else held: its memory was given back; name a result to keep it\n",
+        err)
+    end
+    assert.equal("0\n100000\n", (session "x = gb.rand(100000):eval()\nx;\ncollectgarbage()\n_2.numel\n"))
+    assert.equal('{1, "b"}\n', (session "{1, 'b'};\ncollectgarbage() collectgarbage()\n_\n"))
+  end)
+
+  it("leave a script's own rule for unknown names", function()
+    assert.equal('4\n"rule zz"\n4\n',
+      (session "setmetatable(_G, {__index = function(_, k) return k == 'zz' and 'rule zz' or nil end});\n4\nzz\n_2\n"))
+    assert.equal("4\n9\n4\n", (session "setmetatable(_G, {__index = {zz = 9}});\n4\nzz\n_2\n"))
+  end)
+end)
+
+describe("an entry that fails", function()
+  it("has the line of the entry, and the frames of the library as one line", function()
+    local _, err <const> = session "gb.gp.exact{noise = .1}\n"
+    assert.equal("stdin:1: gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}\nstack traceback:\n"
+      .. "\t... 2 frames of the library\n\tstdin:1: in main chunk\n\t[C]: in ?\n", err)
+    local _, full <const> = session("gb.gp.exact{noise = .1}\n", {env = "HOME=/nonexistent GIBBOUS_TRACE=full"})
+    assert.matches("\n\tgibbous/[%w/]+%.lua:%d+: in ", full)
+    local _, script <const> = run({"-e", "local gb = require 'gibbous' local m = gb.gp.exact{noise = .1}"})
+    assert.matches("^gibbous: %(command line%):1: gb%.gp%.exact: [^\n]*\nstack traceback:\n\t%.%.%. 2 frames of the library\n"
+      .. "\t%(command line%):1: in main chunk\n", script)
+  end)
+
+  it("keeps the script's own frames, of a deep stack those at the ends", function()
+    local _, err <const> = session "function f(n) if n == 0 then error 'deep' end f(n - 1) end\nf(2)\n"
+    assert.equal(3, select(2, err:gsub("in [%w ]+ 'f'", "")))
+    local _, long <const> = session "function f(n) if n == 0 then error 'deep' end f(n - 1) end\nf(100)\n"
+    assert.matches("\n\t%.%.%.\t%(skipping 72 levels%)\n", long)
+    local _, overflow <const>, code <const> = session "function f() return 1 + f() end\nf()\n"
+    assert.matches("stack overflow", overflow)
+    assert.equal(0, code)
+  end)
+
+  it("has frames and locals for :debug", function()
+    local typed <const> = "local up = 'u'; function f(z) local t = gb.rand(4, 2); local q = up .. z; error(q) end\nf(3)\n"
+    local out <const> = session(typed .. ":debug\n:debug q .. '!', gb ~= nil\n:up\n:up\n:down\n:down\n")
+    assert.equal("> 1  stdin:1: in global 'f'\n  2  stdin:1: in main chunk\n      z  = 3\n      t  = tensor 4x2 f64\n"
+      .. "      q  = \"u3\"\n      up = \"u\"\n" .. '"u3!"\ttrue\n'
+      .. "  1  stdin:1: in global 'f'\n2  stdin:1: in main chunk\n      no locals\nthis is the outermost frame\n",
+      (out:gsub("\n> 2", "\n2"):match "^(.-this is the outermost frame\n)"):gsub("^1", "> 1"))
+    assert.matches("this is the innermost frame\n$", out)
+    assert.matches("^no error to look at", (session ":debug\n"))
+    assert.matches("^no error to look at", (session ":up\n"))
+  end)
+
+  it("holds no tensor of its frames", function()
+    local out <const> = session("do local t = gb.rand(100000):eval() error 'x' end\ncollectgarbage() collectgarbage()\n"
+      .. "gb.memory.report().tensor\n")
+    assert.equal("0\n", out)
+  end)
+end)
+
+describe("a command", function()
+  local commands <const> = require "gibbous.prompt.commands"
+
+  it("is listed by :help with a line", function()
+    local out <const> = session ":help\n"
+    for _, c in ipairs(commands.list) do
+      assert.is_true(out:find(c.call, 1, true) ~= nil and out:find(c.line, 1, true) ~= nil, c.name)
+      assert.is_true(#c.line > 10 and c.call:find("^:" .. c.name) ~= nil, c.name)
+    end
+    assert.matches("gb.linspace", (session ":help gb.linspace\n"))
+  end)
+
+  it("that does not exist names the nearest; what is mistyped gets no traceback", function()
+    local _, err <const> = session ":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
+    assert.equal("there is no command :timit, did you mean :timeit?\nthere is no command :zzzzzz; :help lists them\n"
+      .. ":mem takes nothing after it\na file is missing: :save FILE\na file is missing: :run FILE\n"
+      .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
+      .. "/dev/null/x.lua: Not a directory\n", err)
+  end)
+
+  it("is not a label", function()
+    assert.equal("1\n", (session "::again:: print(1)\n"))
+  end)
+
+  it(":time runs once and prints the results", function()
+    local out <const> = session "n = 0\n:time (function() n = n + 1 return n, 'x' end)()\n:time n = n + 10\nn\n"
+    assert.matches('^1\t"x"\nwall [%d.]+ %a+\n', out)
+    assert.matches("\n11\n$", out)
+  end)
+
+  it(":timeit computes in every run", function()
+    local out <const> = session "x = gb.ones(30, 30):eval()\n:timeit x:matmul(x)\n"
+    assert.matches("^median .* %(%d+ runs%)\n  device [%d.]+ %a+  1 step  ", out)
+  end)
+
+  it(":prof lists the steps by line", function()
+    assert.matches("\nline +op +device.*\nstdin:1 ", (session "x = gb.ones(30, 30):eval()\n:prof x:matmul(x)\n"))
+  end)
+
+  it(":who lists the session's variables with the lines that made them", function()
+    assert.equal("no variables yet\n", (session ":who\n"))
+    local out <const> = session "x = gb.rand(5, 2):eval()\ny = x:sin()\nfunction f() end\nn, s = 3, ('s'):rep(50)\n:who\n"
+    assert.equal("name  kind      what                                      bytes  line\n"
+      .. ("-"):rep(68) .. "\n"
+      .. "f     function                                            -      stdin:1\n"
+      .. "n     number    3                                         -\n"
+      .. "s     string    " .. ("s"):rep(37) .. "...  -\n"
+      .. "x     tensor    5x2 f64                                   80 B   stdin:1\n"
+      .. "y     tensor    5x2 f64                                   lazy   stdin:1\n",
+      (out:gsub("%-%-%-+", ("-"):rep(68))))
+  end)
+
+  it(":mem lists the holders by line", function()
+    local out <const> = session "x = gb.rand(1000):eval()\n:mem\n"
+    assert.matches("^memory  used 7.8125? KiB", out)
+    assert.matches("\n8 kB +1 +tensor +stdin:1\n$", out)
+  end)
+
+  it(":why tells of the last numerical failure", function()
+    assert.matches("^no error of the library", (session "error 'x'\n:why\n"))
+    local out <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\nerror 'other'\n:why\n"
+    assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive", out)
+    assert.matches("%(not_pd%)\n  order +2\nworth a try: add to the diagonal", out)
+    local solved <const> = session("a = gb.rand(30, 30, {seed = 1})\nK = a:matmul(a:t()) + gb.eye(30)\n"
+      .. "gb.solvers.cg{max_iter = 1}:solve(K, gb.rand(30, {seed = 2}))\nerror 'x'\n:why\n")
+    assert.matches("not converged", solved)
+    assert.matches("\n  iterations +1\n", solved)
+    assert.matches("\nworth a try: allow more steps", solved)
+  end)
+
+  it(":plot draws what suits the values", function()
+    assert.matches("position\n", (session ":plot gb.linspace(0, 1, 9)\n"))
+    assert.matches("┤", (session ":plot {1, 2, 3}, gb.tensor{3, 1, 2}\n"))
+    assert.matches("┤", (session ":plot gb.plot.figure{}:line(gb.linspace(0, 1, 3), gb.ones(3))\n"))
+    assert.matches(":plot draws a vector, x and y, a matrix, a model or a figure, got string", (select(2, session ":plot 'x'\n")))
+  end)
+
+  it(":save writes a script that runs and prints the same", function()
+    local path <const>, _ <close> = temporary()
+    local typed <const> = "x = 3\nlocal x = 4\nx + 1\nnil .. 1\n_ * 2\n_2 + _\n'silent';\nprint 'called'\nreturn 1, 2\n"
+      .. "function f() local a = 1 return a end\nf()\n=f() + 1\nfor i = 1, 2 do\nprint(i)\nend\n"
+    local out <const> = session(typed .. ":save " .. path .. "\n")
+    local saved <const>, err <const>, code <const> = run({path})
+    assert.equal("", err)
+    assert.equal(0, code)
+    assert.equal(out:gsub("written to [^\n]*\n$", ""), saved)
+    assert.is_nil(contents(path):find("nil ..", 1, true))
+    assert.matches("Not a directory\n$", (select(2, session ":save /dev/null/x.lua\n")))
+  end)
+
+  it(":save without results that are named has none of their kind", function()
+    local path <const>, _ <close> = temporary()
+    session("x = 3\nx + 1\n:save " .. path .. "\n")
+    assert.equal('local gb = require "gibbous"\n\nx = 3\nprint(x + 1)\n', contents(path))
+  end)
+
+  it(":run runs a script in the session", function()
+    local path <const>, _ <close> = temporary "#!/usr/bin/env gibbous\nz = 42 print 'from the file'\n"
+    assert.equal("from the file\n42\n", (session(":run " .. path .. "\nz\n")))
+    local bad <const>, _ <close> = temporary "z = = 1\n"
+    assert.matches("^/[^\n]*:1: unexpected symbol near '='\n$", (select(2, session(":run " .. bad .. "\n"))))
+  end)
+
+  it(":edit runs what an editor leaves of the last entry", function()
+    local editor <const>, _ <close> = temporary "#!/bin/sh\nsed -i s/7/8/ \"$1\"\n"
+    local out <const> = session("7 + 1\n:edit\n_\n", {env = "HOME=/nonexistent VISUAL='sh " .. editor .. "'"})
+    assert.equal("8\n9\n9\n", out)
+    local _, err <const> = session("7\n:edit\n", {env = "HOME=/nonexistent VISUAL=false"})
+    assert.matches("^false ended with exit 1: VISUAL or EDITOR names another editor\n$", err)
+  end)
+
+  it(":reload puts changed functions into the table of a module", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local function write(text) return ("io.open('%s/amod.lua', 'w'):write(%q):close();\n"):format(folder, text) end
+    local typed <const> = ("package.path = '%s/?.lua'\n"):format(folder)
+      .. write "local M = {n = 1, inner = {}} function M.f() return 1 end function M.inner.g() return 1 end return M"
+      .. "a = require 'amod'; held = a.f\n:reload\na.n = 5\n"
+      .. write("local M = {n = 2, inner = {}, k = 3} function M.f() return 2 end function M.inner.g() return 2 end "
+        .. "function M.h() end return M")
+      .. ":reload\na.f(), a.inner.g(), a.n, a.k\n" .. write "local M = {} error 'half' return M" .. ":reload\na.f()\n"
+      .. write "x = = 1" .. ":reload\na.f()\n"
+    local out <const> = session(typed)
+    os.execute("rm -r " .. folder)
+    assert.matches("nothing has changed in amod\namod: 2 functions replaced, 1 new\n2\t2\t5\t3\n"
+      .. "amod: not reloaded: [^\n]*half\n2\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n2\n$", out)
+    assert.matches("^no module in Lua was required\n", (session ":reload\n"))
+  end)
+
+  it(":quit ends the session", function()
+    local out <const>, _, code <const> = session "1\n:quit\n2\n"
+    assert.equal("1\n", out)
+    assert.equal(0, code)
+  end)
+end)
