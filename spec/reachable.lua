@@ -9,8 +9,8 @@ local M <const> = {}
 local function is_public(name) return type(name) == "string" and name:match "^[%a][%w_]*$" ~= nil end
 
 -- What tables behind the '__index' function of a class are called in the library.
-local TABLES <const> = {methods = true, derived = true, facts = true, public = true, inherited = true, fields = true, settings = true,
-  PUBLIC = true, [""] = true}                      -- "": what a function in C keeps
+local TABLES <const> = {methods = true, derived = true, facts = true, public = true, inherited = true, fields = true,
+  settings = true, PUBLIC = true, [""] = true}                      -- "": what a function in C keeps
 
 local function add_keys(names, t)
   for name in next, t do

@@ -1,48 +1,114 @@
---- Answers to '?name' at the prompt, from the documentation that ships with the library.
+--- Answers to '?topic' at the prompt and 'gibbous help topic': a name, a variable by its value, or words to look for.
 local core <const> = require "gibbous.core"
+local reference <const> = require "gibbous.reference"
+local text <const> = require "gibbous.reference.text"
 
--- Definitions look as in gibbous/_meta.lua: comment lines, then 'function owner.name(...)' or 'owner.name = ...'.
-local function entries()
-  local list <const>, comment = {}, {}
-  for line in (core.source "gibbous._meta" or ""):gmatch "([^\n]*)\n" do
-    local text <const> = line:match "^%-%-%-%s?(.*)"
-    local owner <const>, sep <const>, name <const>, args <const> = line:match "^function ([%w_.]-)([.:])([%w_]+)(%b())"
-    if text then
-      comment[#comment + 1] = text
-    else
-      if name then
-        list[#list + 1] = {name = name, path = owner .. sep .. name, call = owner .. sep .. name .. args, text = comment}
-      end
-      comment = {}
-    end
-  end
-  return list
+local MOST_FOUND <const> = 20              -- entries that a search lists
+local WIDEST <const> = 100                 -- columns of text, where the terminal has them
+
+local USAGE <const> = "?name explains a function, method, option table, class or command: ?gb.gp.exact, ?matmul, ?:time\n"
+  .. "?m and ?m:fit do so for a variable, by its value; ??words looks for words: ??random numbers"
+
+local function width_of_terminal()
+  local columns <const>, _, is_terminal <const> = core.terminal()
+  return is_terminal and math.max(20, math.min(columns, WIDEST)) or WIDEST
 end
 
-local function render(entry)
-  local lines <const> = {entry.call}
-  for _, text in ipairs(entry.text) do
-    local name <const>, rest <const> = text:match "^@param (%S+)%s+(.*)"
-    local result <const> = text:match "^@return (.*)"
-    if name then lines[#lines + 1] = ("  %-12s %s"):format(name, rest)
-    elseif result then lines[#lines + 1] = "  gives        " .. result
-    elseif not text:match "^@" then lines[#lines + 1] = "  " .. text end
-  end
-  return table.concat(lines, "\n")
+local function found(words, width)
+  if not words:find "%S" then return USAGE end
+  local list <const> = reference.search(words)
+  if #list == 0 then return ("nothing is said about '%s'"):format(words) end
+  return text.list(list, width, MOST_FOUND)
 end
 
---- The entries that 'topic' names: "gb.linspace", "linspace", "x:sum".
-return function(topic)
-  topic = topic:gsub("^%s+", ""):gsub("%s+$", ""):gsub("%(.*", "")
-  if topic == "" then return "?name explains a function or method: ?gb.linspace, ?matmul" end
-  local list <const>, found <const>, names <const> = entries(), {}, {}
-  local short <const> = topic:match "([%w_]+)$" or topic
-  for _, e in ipairs(list) do
-    names[#names + 1] = e.name
-    if e.path == topic then return render(e) end
-    if e.name == short then found[#found + 1] = render(e) end
+--- The class that the first type of a field or a result names, nil where that is none of the library's.
+local function class_of_result(e)
+  local class <const> = e and e.kind == "field" and (e.returns or ""):match "^gibbous%.[%w_.]*[%w_]"
+  return class and reference.of(class) and class or nil
+end
+
+--- The entry at the end of a path of fields and methods that begins at a class: types are followed, no value is read.
+local function along(class, path)
+  local e
+  for name in path:gmatch "[.:]([%w_]+)" do
+    e = class and reference.member(class, name)
+    if e == nil then return nil end
+    class = class_of_result(e)
   end
-  if #found > 0 then return table.concat(found, "\n\n") end
-  local near <const> = core.nearest(short, names)
-  return ("there is no help on '%s'%s"):format(topic, near and (", did you mean '%s'?"):format(near) or "")
+  return e
+end
+
+local function documented_function(value)
+  for _, e in ipairs(reference.all()) do
+    if e.kind == "function" and e.name:match "^gb%." and rawequal(reference.value_of(e.name), value) then return e end
+  end
+  return nil
+end
+
+local function article(name) return name:match "^[aeiou]" and "an " or "a " end
+
+--- What is said of a variable by its value, nil where the library says nothing.
+local function of_value(topic, env, width)
+  local name <const>, path <const> = topic:match "^([%a_][%w_]*)(.*)$"
+  local value <const> = name and rawget(env, name)
+  if value == nil or name == "gb" then return nil end
+  local class <const> = reference.class_of(value)
+  if path ~= "" then
+    local e <const> = class and along(class, path)
+    return e and text.of(e, width)
+  end
+  if class and reference.of(class) then
+    return ("%s is %s%s\n\n%s"):format(name, article(class), class, text.of(reference.of(class), width))
+  end
+  local e <const> = type(value) == "function" and documented_function(value)
+  return e and text.of(e, width)
+end
+
+--- Lua's own functions: print, string.format.
+local function of_lua(topic)
+  local value = _G
+  for name in topic:gmatch "[%w_]+" do
+    value = type(value) == "table" and rawget(value, name) or nil
+  end
+  local library <const> = topic:match "^(%a+)%." or topic
+  if value == nil or package.loaded[library] == nil and rawget(_G, topic) == nil or library == "gb" then return nil end
+  if type(value) == "function" or package.loaded[topic] == value then
+    return ("%s is of Lua itself: see the reference manual of Lua 5.4, chapter 6"):format(topic)
+  end
+  return ("%s is a %s of this session, not of the library"):format(topic, type(value))
+end
+
+--- All entries whose last name this is, for a word without an owner: what can be called, else fields.
+local function by_last_name(word, width)
+  local calls <const>, fields <const> = {}, {}
+  for _, e in ipairs(reference.all()) do
+    local list <const> = e.kind == "field" and fields or calls
+    if e.short == word and e.area ~= "core" and e.kind ~= "class" then list[#list + 1] = e end
+  end
+  local parts <const> = #calls > 0 and calls or fields
+  if #parts == 0 then return nil end
+  if #parts > 3 then return text.list(parts, width, MOST_FOUND) end
+  for i, e in ipairs(parts) do parts[i] = text.of(e, width) end
+  return table.concat(parts, "\n\n")
+end
+
+local function unknown(topic)
+  local near <const> = reference.nearest(topic)
+  return ("there is no help on '%s'%s"):format(topic, near and (", did you mean '%s'?"):format(near)
+    or "; ??" .. (topic:match "[%w_]+$" or "word") .. " looks for words")
+end
+
+--- The text for a topic. env: where variables are looked up, the globals unless it is given.
+return function(topic, env)
+  local width <const> = width_of_terminal()
+  topic = topic:gsub("^%s+", ""):gsub("%s+$", "")
+  if topic:sub(1, 1) == "?" then return found(topic:sub(2), width) end
+  topic = topic:gsub("%s*[%(%{%[\"'].*", "")
+  if topic == "" then return USAGE end
+  local said = of_value(topic, env or _G, width)
+  if said then return said end
+  local e <const> = reference.of(topic)
+  if e then return text.of(e, width) end
+  said = topic:match "^[%w_]+$" and by_last_name(topic, width) or of_lua(topic)
+  return said or topic:find "%s" and found(topic, width) or unknown(topic)
 end

@@ -74,50 +74,92 @@ local kmeans = {}
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@param o gibbous.kmeans.fit.options?
 ---@return gibbous.kmeans
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- print(gb.kmeans{k = 2, seed = 1}:fit(x).converged)
+---```
 function kmeans:fit(X, o) end
 
 --- What a fit would take beside X: peak, formula, data, buffers {what, bytes}; prints as text. X may be gb.empty(n, d).
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@param o gibbous.kmeans.fit.options?
 ---@return gibbous.kmeans_plan
+---```lua
+--- print(gb.kmeans{k = 2}:plan(gb.empty(1000, 8)).peak)
+---```
 function kmeans:plan(X, o) end
 
 --- Numbers of the nearest centroids, (n) of i32, from 1. Evaluates.
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@return gibbous.tensor
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local km = gb.kmeans{k = 2, seed = 1}:fit(x)
+--- print(km:predict(gb.zeros(3, 2)))
+---```
 function kmeans:predict(X) end
 
 --- Minus the sum of w |x - c|^2 of the rows and their nearest centroids. Evaluates.
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@param o gibbous.kmeans.fit.options?
 ---@return number
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local km = gb.kmeans{k = 2, seed = 1}:fit(x)
+--- print(km:score(x))
+---```
 function kmeans:score(X, o) end
 
 --- Distances (n, k) to the centroids, lazy; of a list of tensors a list.
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@return gibbous.tensor|gibbous.tensor[]
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local km = gb.kmeans{k = 2, seed = 1}:fit(x)
+--- print(km:transform(gb.zeros(3, 2)))
+---```
 function kmeans:transform(X) end
 
 --- One mini-batch: each centroid becomes the mean of all rows that were nearest to it when their batch came. Evaluates.
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@param o gibbous.kmeans.fit.options?
 ---@return gibbous.kmeans
+---```lua
+--- print(gb.kmeans{k = 2, seed = 1}:partial_fit(gb.randn(30, 2, {seed = 1})).counts)
+---```
 function kmeans:partial_fit(X, o) end
 
 --- Silhouettes of the rows of X and their nearest centroids, as of gb.silhouette. Evaluates.
 ---@param X gibbous.tensor|gibbous.tensor[]  (n, d), a list that is one data set, or an expression
 ---@param o gibbous.kmeans.silhouette.options?
 ---@return gibbous.silhouette
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local km = gb.kmeans{k = 2, seed = 1}:fit(x)
+--- print(km:silhouette(x).mean)
+---```
 function kmeans:silhouette(X, o) end
 
 --- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order: X:index(1, km:order()). Of the rows
 --- of the fit, or of X. Evaluates.
 ---@param X gibbous.tensor|gibbous.tensor[]?  (n, d), those of the fit unless given, a list that is one data set, or an expression
 ---@return gibbous.tensor
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local km = gb.kmeans{k = 2, seed = 1}:fit(x)
+--- print(x:index(1, km:order()).shape)
+---```
 function kmeans:order(X) end
 
 --- Writes the object to one file, which gb.load(path) reads.
 ---@param path string
+---```lua
+--- local x = gb.randn(30, 2, {seed = 1})
+--- local path = os.tmpname()
+--- gb.kmeans{k = 2, seed = 1}:fit(x):save(path)
+--- print(gb.load(path).k)
+--- os.remove(path)
+---```
 function kmeans:save(path) end
 
 --- The report of gb.silhouette and km:silhouette. Prints as text.

@@ -34,7 +34,7 @@ function gb.grad(y, xs, o) end
 ---@return gibbous.func
 --- Errors: option.
 ---```lua
---- local twice = gb.func{name = "twice", shape = "same", forward = function(x) return x * 2 end, bytes = 0}
+--- local twice = gb.func{name = "twice", shape = "same", forward = function(x) return x * 2 end, bytes = "1 MiB"}
 --- print(twice(gb.ones(3)))
 ---```
 function gb.func(o) end

@@ -25,7 +25,7 @@ gb.gp = {}
 --- local x = gb.linspace(0, 6, 30)
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
 --- m:fit(x, x:sin(), {steps = 20})
---- print(m:predict({1.5, 2.5}).mean)
+--- print(m:predict(gb.tensor{1.5, 2.5}).mean)
 ---```
 function gb.gp.exact(o) end
 
@@ -46,7 +46,7 @@ function gb.gp.exact(o) end
 --- local x = gb.linspace(0, 6, 20)
 --- local m = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
 --- m:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 5})
---- print(m:predict({1, 2}).mean.shape)
+--- print(m:predict(gb.tensor{1, 2}).mean.shape)
 ---```
 function gb.gp.multitask(o) end
 
@@ -56,10 +56,8 @@ function gb.gp.multitask(o) end
 ---@field seed? integer  0
 ---@field weights? gibbous.tensor|number[]  (n), one a row
 
---- m places that stand for the rows of x, (n, d) or (n), as a tensor (m, d) of its type (of whole numbers f64). o: method "kmeans"
---- (centroids of a k-means by Euclidean distance: give x in units of the lengthscales), "random" (distinct rows) or "greedy" (rows of
---- the largest variance that those before leave, with a kernel); seed (0); weights, one a row. Fewer distinct rows than m are an
---- error. Evaluates.
+--- m places that stand for the rows of x, (m, d), of the type of x (of whole numbers f64). Evaluates.
+--- Errors: option where there are fewer distinct rows than m.
 ---@param x gibbous.tensor
 ---@param m integer
 ---@param o gibbous.inducing_points.options?
@@ -165,8 +163,8 @@ function model:fit(x, y, o) end
 --- Errors: option, shape, dtype; when a field is looked at: not_pd, nan, refused, oom.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
---- local p = m:predict{0.5, 1.5}
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
+--- local p = m:predict(gb.tensor{0.5, 1.5})
 --- print(p.mean, p.y_var)
 ---```
 function model:predict(x, o) end
@@ -185,8 +183,8 @@ function model:predict(x, o) end
 --- Cost: a prediction's mean and y_var. Errors: option, shape, dtype, nan; those of a prediction.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
---- print(m:score({0.5, 1.5}, {0.5, 0.5}).rmse)
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
+--- print(m:score(gb.tensor{0.5, 1.5}, gb.tensor{0.5, 0.5}).rmse)
 ---```
 function model:score(x, y, o) end
 
@@ -204,9 +202,9 @@ function model:score(x, y, o) end
 --- Errors: option, shape, dtype, nan; not_pd.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
---- print(m:condition({3}, {1}):predict{2.5}.mean)
---- print(m:condition({3, 4}, gb.tensor{{1, 0}, {0, 1}}):predict({2.5}).mean.shape)
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
+--- print(m:condition(gb.tensor{3}, gb.tensor{1}):predict(gb.tensor{2.5}).mean)
+--- print(m:condition(gb.tensor{3, 4}, gb.tensor{{1, 0}, {0, 1}}):predict(gb.tensor{2.5}).mean.shape)
 ---```
 function model:condition(x, y, o) end
 
@@ -221,9 +219,9 @@ function model:condition(x, y, o) end
 --- Cost: one solve with k right-hand sides. Errors: option; those of a solve.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- local f = m:draw(2, {seed = 1})
---- print(f{0.5, 1, 1.5}.shape)
+--- print(f(gb.tensor{0.5, 1, 1.5}).shape)
 ---```
 function model:draw(k, o) end
 
@@ -232,7 +230,7 @@ function model:draw(k, o) end
 --- Cost: O(n^3) and n^2 values; by a solver n solves. Errors: option, shape; not_pd.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- print(m:leave_one_out().rmse)
 ---```
 function model:leave_one_out() end
@@ -247,7 +245,7 @@ function model:leave_one_out() end
 --- Cost: one evaluation of the objective. Errors: not_converged; option; not_pd.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- print((m:log_marginal_likelihood()):item())
 ---```
 function model:log_marginal_likelihood(o) end
@@ -328,7 +326,7 @@ local fantasies = {}
 --- Cost: O(n m k) for the means of fantasies at shared points, O(n m k b) where each has its own.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
---- print(m:condition({3}, gb.tensor{{1}, {0}}):predict({2.5}).mean)
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
+--- print(m:condition(gb.tensor{3}, gb.tensor{{1}, {0}}):predict(gb.tensor{2.5}).mean)
 ---```
 function fantasies:predict(x) end

@@ -91,43 +91,67 @@ gb.kernels = {}
 --- exp(-r^2 / 2), r = |x - z| / lengthscale. Options: lengthscale (one, or one per column), ard.
 ---@param o gibbous.stationary.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.rbf{lengthscale = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.rbf(o) end
 
 --- exp(-r), as rbf.
 ---@param o gibbous.stationary.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.matern12{lengthscale = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.matern12(o) end
 
 --- (1 + sqrt(3) r) exp(-sqrt(3) r), as rbf.
 ---@param o gibbous.stationary.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.matern32{lengthscale = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.matern32(o) end
 
 --- (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r), as rbf.
 ---@param o gibbous.stationary.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.matern52{lengthscale = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.matern52(o) end
 
 --- (1 + r^2 / (2 alpha))^-alpha, as rbf; alpha (1).
 ---@param o gibbous.rational_quadratic.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.rational_quadratic{alpha = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.rational_quadratic(o) end
 
 --- exp(-2 sum_k sin^2(pi (x_k - z_k) / period_k) / lengthscale_k^2): the lengthscale enters squared. Options: lengthscale and
 --- period (each one, or one per column), ard (lengthscales).
 ---@param o gibbous.periodic.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.periodic{period = 3}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.periodic(o) end
 
 --- cos(2 pi sum_k (x_k - z_k) / period_k). Options: period (one, or one per column), ard.
 ---@param o gibbous.cosine.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.cosine{period = 3}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.cosine(o) end
 
 --- max(0, 1 - r)^(j + degree) times a polynomial in r: 0 from one lengthscale on, 2 degree times differentiable. The exponent
 --- grows with the number d of columns, j = floor(d / 2) + degree + 1. Options: degree 0 to 3 (2), lengthscale, ard.
 ---@param o gibbous.piecewise_polynomial.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.piecewise_polynomial{degree = 1}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.piecewise_polynomial(o) end
 
 --- sum_q weights_q prod_k exp(-2 pi^2 variances_qk (x_k - z_k)^2) cos(2 pi means_qk (x_k - z_k)). Options: components (q),
@@ -135,16 +159,25 @@ function gb.kernels.piecewise_polynomial(o) end
 --- own. See :init.
 ---@param o gibbous.spectral_mixture.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.spectral_mixture{components = 2, weights = {1, 1}, means = {0.1, 0.2}, variances = {1, 1}}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.spectral_mixture(o) end
 
 --- sum_k x_k z_k / lengthscale_k^2. Without lengthscale or ard plainly x . z.
 ---@param o gibbous.dot.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.linear{}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.linear(o) end
 
 --- (x . z + offset)^degree. Options: degree 1 or more (2), offset (1), lengthscale and ard as linear.
 ---@param o gibbous.polynomial.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.polynomial{degree = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.polynomial(o) end
 
 --- (|x| |z|)^order J_order(angle) / pi, the kernel of an infinite network of activations max(0, a)^order, with
@@ -152,16 +185,25 @@ function gb.kernels.polynomial(o) end
 --- column; ard), bias_variance.
 ---@param o gibbous.arc_cosine.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.arc_cosine{order = 1}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.arc_cosine(o) end
 
 --- variance, for any two points.
 ---@param o gibbous.kernel.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.constant{variance = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.constant(o) end
 
 --- variance where the two points are one observation: on the diagonal of k(x), nowhere in k(x, z).
 ---@param o gibbous.kernel.options?
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.white{variance = 0.1}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.white(o) end
 
 --- B[t, s] for task numbers t and s from 1, B = W W' + diag(v): several outputs. They are the last column, or the one in
@@ -170,6 +212,10 @@ function gb.kernels.white(o) end
 --- factor beside it should hold its variance (variance = gb.param(1, {fixed = true})), or one of both is free.
 ---@param o gibbous.index.options?
 ---@return gibbous.kernel
+---```lua
+--- local k = gb.kernels.rbf{} * gb.kernels.index{tasks = 2, seed = 1}
+--- print(k(gb.tensor{{0, 1}, {0, 2}}))
+---```
 function gb.kernels.index(o) end
 
 --- k_1 before location_1, k_2 from there to location_2, and so on, by sigmoid weights along one column:
@@ -179,6 +225,10 @@ function gb.kernels.index(o) end
 ---@param b gibbous.kernel|gibbous.change_point.options
 ---@param o gibbous.change_point.options?
 ---@return gibbous.kernel
+---```lua
+--- local k = gb.kernels.change_point(gb.kernels.rbf{}, gb.kernels.matern12{}, {location = 1})
+--- print(k(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.change_point(a, b, o) end
 
 --- A constructor for kernels of one's own: f(x, z, p) on points that broadcast, reducing the last axis; p holds the values of
@@ -187,41 +237,69 @@ function gb.kernels.change_point(a, b, o) end
 ---@param params table<string, number|table>  defaults
 ---@param f function
 ---@return function
+---```lua
+--- local laplace = gb.kernels.define("laplace", {scale = 1}, function(x, z, p) return ((x - z):abs() / -p.scale):sum(-1):exp() end)
+--- print(laplace{scale = 2}(gb.tensor{{0}, {1}, {3}}))
+---```
 function gb.kernels.define(name, params, f) end
 
 --- Is v a kernel?
 ---@param v any
 ---@return boolean
+---```lua
+--- print(gb.kernels.is(gb.kernels.rbf{}))
+---```
 function gb.kernels.is(v) end
 
 --- x as (n, d): a vector is one column. For models.
 ---@param x gibbous.tensor|number[]
 ---@param what string  begins a message
 ---@return gibbous.tensor
+---```lua
+--- print(gb.kernels.points(gb.ones(3), "example").shape)
+---```
 function gb.kernels.points(x, what) end
 
 --- Gives k, for inputs with d columns, what it left open: ard = true, spectral mixtures. Models call it on their copy.
 ---@param k gibbous.kernel
 ---@param d integer
+---```lua
+--- local k = gb.kernels.rbf{ard = true}
+--- gb.kernels.resolve_ard(k, 2)
+--- print(k.lengthscale)
+---```
 function gb.kernels.resolve_ard(k, d) end
 
 --- The diagonal of k(x), (n), lazy.
 ---@param x gibbous.tensor  (n, d) or (n)
 ---@return gibbous.tensor
+---```lua
+--- print(gb.kernels.rbf{variance = 2}:diag(gb.tensor{{0}, {1}, {3}}))
+---```
 function kernel:diag(x) end
 
 --- The same kernel under a name of its own in paths and reports: (a:named "trend" + b).trend.
 ---@param name string
 ---@return gibbous.kernel
+---```lua
+--- local k = gb.kernels.rbf{}:named "trend" + gb.kernels.white{}
+--- print(k.trend)
+---```
 function kernel:named(name) end
 
 --- The kernel of f(x), f a function or network from (n, d) to (n, d').
 ---@param f function|gibbous.block
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.rbf{}:warp(function(x) return x:exp() end)(gb.tensor{{0}, {1}, {3}}))
+---```
 function kernel:warp(f) end
 
 --- An independent copy; explicit gb.params and networks are shared.
 ---@return gibbous.kernel
+---```lua
+--- print(gb.kernels.rbf{}:copy())
+---```
 function kernel:copy() end
 
 --- Of spectral_mixture: the same kernel with parameters from the empirical spectrum of y (n) at x (n, d), evenly spaced or
@@ -231,8 +309,15 @@ function kernel:copy() end
 ---@param y gibbous.tensor  (n)
 ---@param o gibbous.kernel.init.options?
 ---@return gibbous.kernel
+---```lua
+--- local x = gb.linspace(0, 10, 50):reshape(50, 1)
+--- print(gb.kernels.spectral_mixture{components = 1}:init(x, (x * 3):sin():squeeze(2)).means)
+---```
 function kernel:init(x, y, o) end
 
 --- Of index: B = W W' + diag(v), (tasks, tasks), lazy.
 ---@return gibbous.tensor
+---```lua
+--- print(gb.kernels.index{tasks = 2, seed = 1}:matrix())
+---```
 function kernel:matrix() end

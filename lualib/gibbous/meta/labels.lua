@@ -8,6 +8,9 @@ local gb = {}
 ---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
+---```lua
+--- print(gb.segment_sum(gb.tensor{1, 2, 3}, {1, 2, 1}, 2))
+---```
 function gb.segment_sum(x, labels, k) end
 
 --- Row j is the mean of the rows of x whose label is j; NaN of none.
@@ -15,6 +18,9 @@ function gb.segment_sum(x, labels, k) end
 ---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
+---```lua
+--- print(gb.segment_mean(gb.tensor{1, 2, 3}, {1, 2, 1}, 2))
+---```
 function gb.segment_mean(x, labels, k) end
 
 --- Row j holds the largest values of the rows of x whose label is j; -inf (of i64 the least integer) of none. Work n d; those that
@@ -23,6 +29,9 @@ function gb.segment_mean(x, labels, k) end
 ---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
+---```lua
+--- print(gb.segment_max(gb.tensor{1, 2, 3}, {1, 2, 1}, 2))
+---```
 function gb.segment_max(x, labels, k) end
 
 --- Row j holds the smallest values of the rows of x whose label is j; inf (of i64 the largest integer) of none. Otherwise as
@@ -31,6 +40,9 @@ function gb.segment_max(x, labels, k) end
 ---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param k integer
 ---@return gibbous.tensor (k, ...)
+---```lua
+--- print(gb.segment_min(gb.tensor{1, 2, 3}, {1, 2, 1}, 2))
+---```
 function gb.segment_min(x, labels, k) end
 
 ---@class gibbous.bincount.options
@@ -41,6 +53,9 @@ function gb.segment_min(x, labels, k) end
 ---@param labels gibbous.tensor|integer[]  (n), i64 or i32
 ---@param o gibbous.bincount.options?
 ---@return gibbous.tensor (k)
+---```lua
+--- print(gb.bincount({1, 2, 1, 3}))
+---```
 function gb.bincount(labels, o) end
 
 ---@class gibbous.histogram.options
@@ -54,6 +69,10 @@ function gb.bincount(labels, o) end
 ---@param o gibbous.histogram.options?
 ---@return gibbous.tensor counts (bins), i64; with weights the sum of those of each bin
 ---@return gibbous.tensor edges (bins + 1)
+---```lua
+--- local counts, edges = gb.histogram(gb.tensor{0, 1, 2, 2.5}, {bins = 2})
+--- print(counts, edges)
+---```
 function gb.histogram(x, o) end
 
 ---@class gibbous.one_hot.options
@@ -64,4 +83,7 @@ function gb.histogram(x, o) end
 ---@param k integer
 ---@param o gibbous.one_hot.options?
 ---@return gibbous.tensor (..., k)
+---```lua
+--- print(gb.one_hot({1, 3}, 3))
+---```
 function gb.one_hot(labels, k, o) end

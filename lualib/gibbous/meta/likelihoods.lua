@@ -44,7 +44,7 @@ function gb.likelihoods.gaussian(v) end
 ---@return gibbous.likelihood
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, likelihood = gb.likelihoods.fixed({0.1, 0.2, 0.1}, {new = 0.1})}
---- m:fit({1, 2, 3}, {1, 0, 1}, {steps = 2})
+--- m:fit(gb.tensor{1, 2, 3}, gb.tensor{1, 0, 1}, {steps = 2})
 ---```
 function gb.likelihoods.fixed(v, o) end
 

@@ -15,12 +15,19 @@ gb.memory = {}
 ---@param size integer|string|table<string, integer|string>|nil
 ---@param o gibbous.memory.limit.options?
 ---@return integer|table<string, integer>
+---```lua
+--- local before = gb.memory.limit "1 GiB"
+--- gb.memory.limit(before)
+---```
 function gb.memory.limit(size, o) end
 
 --- Bytes by purpose, the peak, and the largest holders with the lines that made them; prints as a table. graph: nodes and plans,
 --- beside 'used'; what is more than 64 MiB of it counts against the limit, too. devices: limit, used and peak of the others.
 --- mapped: bytes of files that tensors lie in (gb.data.map), in no account.
 ---@return gibbous.memory_report
+---```lua
+--- print(gb.memory.report().used)
+---```
 function gb.memory.report() end
 
 --- Bytes by purpose, as gb.memory.report gives them. Prints as a table.

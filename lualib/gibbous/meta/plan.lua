@@ -48,30 +48,59 @@ function gb.plan(y, o) end
 --- One readable screen: the budget and what it is spent on, the largest buffers with their lines, what is streamed and
 --- never stored, memory over time, the realisations that were weighed; after a run, predicted and measured bytes.
 ---@return string
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- print(#plan:explain() > 0)
+---```
 function plan:explain() end
 
 --- The same as JSON text; sizes in bytes, steps from 1. With a path it is written there.
 ---@param path string?
 ---@return string?
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- print(#plan:json() > 0)
+---```
 function plan:json(path) end
 
 --- The fold program of each step, as text: axes with their roles, instructions with what they vary along, outputs.
 ---@return string
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- print(#plan:programs() > 0)
+---```
 function plan:programs() end
 
 --- Computes what was planned; with {[leaf] = tensor} the same expression over other values.
 ---@param values table<gibbous.tensor, gibbous.tensor>?  by the leaves they stand for
 ---@return gibbous.tensor ...
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- print(plan:run().shape)
+---```
 function plan:run(values) end
 
 --- The last run: predicted and measured bytes, seconds, pairs, folds, opaques, windows; devices: bytes by name.
 ---@return table
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- plan:run()
+--- print(plan:stats().measured)
+---```
 function plan:stats() end
 
 --- A drawing of memory over time, as SVG text; with a path it is written there.
 ---@param path string?
 ---@return string?
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- print(#plan:svg() > 0)
+---```
 function plan:svg(path) end
 
 --- Gives the plan back at once.
+---```lua
+--- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)))
+--- plan:close()
+---```
 function plan:close() end

@@ -36,7 +36,7 @@ function gb.plot.figure(o) end
 --- Errors: option, shape; those of a prediction.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit({0, 1, 2}, {0, 1, 0}, {steps = 3})
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- print(gb.plot.posterior(m):text(60, 12))
 ---```
 function gb.plot.posterior(model, o) end

@@ -22,7 +22,7 @@ local prediction = {}
 --- Errors: option; those of the variances.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- local low, high = m:predict{0.5, 1.5}:interval(0.9)
+--- local low, high = m:predict(gb.tensor{0.5, 1.5}):interval(0.9)
 --- print(low, high)
 ---```
 function prediction:interval(level, o) end
@@ -40,7 +40,7 @@ function prediction:interval(level, o) end
 --- Cost: O(m^3) and m^2 values by "cholesky", O(m (n + features)) a draw by "pathwise".
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- print(m:predict{0.5, 1.5}:sample(3, {seed = 1}).shape)
+--- print(m:predict(gb.tensor{0.5, 1.5}):sample(3, {seed = 1}).shape)
 ---```
 function prediction:sample(k, o) end
 

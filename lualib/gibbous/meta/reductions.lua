@@ -30,18 +30,27 @@ local tensor = {}
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:sum(1))
+---```
 function tensor:sum(d, o) end
 
 --- Arithmetic mean.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:mean(1))
+---```
 function tensor:mean(d, o) end
 
 --- Product; 1 of nothing.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:prod(1))
+---```
 function tensor:prod(d, o) end
 
 --- Variance, two-pass; {ddof = 1}. It overflows where squares of x - mean(x) do, and is 0 where they are: f64 above about 1e154 and
@@ -49,42 +58,63 @@ function tensor:prod(d, o) end
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.var.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:var(1))
+---```
 function tensor:var(d, o) end
 
 --- Standard deviation, the root of the variance; {ddof = 1}. It has the limits of :var().
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.var.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:std(1))
+---```
 function tensor:std(d, o) end
 
 --- Smallest element; NaN if any is.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:min(1))
+---```
 function tensor:min(d, o) end
 
 --- Largest element; NaN if any is.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:max(1))
+---```
 function tensor:max(d, o) end
 
 --- Position of the smallest element, the first of ties; {dtype = "i64"}, or "i32".
 ---@param d integer?  a dimension; all, in row-major order
 ---@param o gibbous.arg.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:argmin(1))
+---```
 function tensor:argmin(d, o) end
 
 --- Position of the largest element, the first of ties; {dtype = "i64"}, or "i32".
 ---@param d integer?  a dimension; all, in row-major order
 ---@param o gibbous.arg.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:argmax(1))
+---```
 function tensor:argmax(d, o) end
 
 --- log of the sum of exponentials, without overflow.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:logsumexp(1))
+---```
 function tensor:logsumexp(d, o) end
 
 --- (sum |x|^p)^(1/p); {p = 2}. It is inf where |x|^p overflows and 0 where all are 0 (p = 2 in f64: |x| above about 1e154 and below
@@ -92,22 +122,34 @@ function tensor:logsumexp(d, o) end
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.norm.of.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:norm(1))
+---```
 function tensor:norm(d, o) end
 
 --- Is any element true? Without d evaluates and gives a Lua boolean.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor|boolean
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:gt(3):any())
+---```
 function tensor:any(d, o) end
 
 --- Are all elements true? Without d evaluates and gives a Lua boolean.
 ---@param d integer|integer[]?  a dimension or several; all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor|boolean
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:gt(0):all())
+---```
 function tensor:all(d, o) end
 
 --- Running sum along d.
 ---@param d integer
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:cumsum(1))
+---```
 function tensor:cumsum(d) end
 
 --- Sorted along d, stable, NaN last; {descending = false}. Positions are i64, or as {dtype = "i32"} says.
@@ -115,6 +157,9 @@ function tensor:cumsum(d) end
 ---@param o gibbous.sort.options?
 ---@return gibbous.tensor values
 ---@return gibbous.tensor positions
+---```lua
+--- print(gb.tensor{3, 1, 2}:sort(1))
+---```
 function tensor:sort(d, o) end
 
 --- The k largest along d, or smallest with {largest = false}; NaN last. Positions are i64, or as {dtype = "i32"} says. Up to 16
@@ -125,6 +170,9 @@ function tensor:sort(d, o) end
 ---@param o gibbous.topk.options?
 ---@return gibbous.tensor values
 ---@return gibbous.tensor positions
+---```lua
+--- print(gb.tensor{3, 1, 2}:topk(2, 1))
+---```
 function tensor:topk(k, d, o) end
 
 ---@class gibbous.argsort.options
@@ -133,6 +181,9 @@ function tensor:topk(k, d, o) end
 ---@param d integer?  -1
 ---@param o gibbous.argsort.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{3, 1, 2}:argsort())
+---```
 function tensor:argsort(d, o) end
 
 --- The quantiles q, from 0 to 1, along d or of all elements, linear between neighbours; NaN if any element is. A list of fractions
@@ -141,12 +192,18 @@ function tensor:argsort(d, o) end
 ---@param d integer?
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{3, 1, 2}:quantile(0.5))
+---```
 function tensor:quantile(q, d, o) end
 
 --- The middle value along d or of all elements, the mean of both where there are two; NaN if any element is.
 ---@param d integer?
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{3, 1, 2}:median())
+---```
 function tensor:median(d, o) end
 
 --- The distinct values, ascending, where each element of x is among them, how often each occurs. Evaluates: their number depends on
@@ -154,9 +211,15 @@ function tensor:median(d, o) end
 ---@return gibbous.tensor values (m)
 ---@return gibbous.tensor positions  the shape of x, i64
 ---@return gibbous.tensor counts (m), i64
+---```lua
+--- print(gb.tensor{3, 1, 3}:unique())
+---```
 function tensor:unique() end
 
 --- The positions of the elements that are not 0, of a mask those that are true, a row each, in row-major order. Evaluates: their
 --- number depends on the values.
 ---@return gibbous.tensor (m, ndim), i64
+---```lua
+--- print(gb.tensor{0, 1, 3}:nonzero())
+---```
 function tensor:nonzero() end

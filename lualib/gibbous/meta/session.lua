@@ -35,20 +35,33 @@ function gb.config(o) end
 --- simulated ones, the host's, and those that the script has named (x:to, option device). kinds.cuda: count, how many GPUs
 --- there are to open as cuda:0, cuda:1, ...; without one, why.
 ---@return table[]
+---```lua
+--- print(gb.devices()[1].name)
+---```
 function gb.devices() end
 
 --- Monotonic seconds.
 ---@return number
+---```lua
+--- local start = gb.clock()
+--- print(gb.clock() - start)
+---```
 function gb.clock() end
 
 --- "tensor", "param", "kernel", "plan", ..., else Lua's type.
 ---@param v any
 ---@return string
+---```lua
+--- print(gb.type(gb.zeros(2)), gb.type(3))
+---```
 function gb.type(v) end
 
 --- for i in gb.progress(n, label), for i, v in gb.progress(list, label): a bar with rate and time left, where stderr is a terminal.
 ---@param over integer|any[]
 ---@param label string?
+---```lua
+--- for i in gb.progress(3, "trial") do print(i) end
+---```
 function gb.progress(over, label) end
 
 --- What the library raises: pcall gives it, and tostring its text.

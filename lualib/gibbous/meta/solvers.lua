@@ -244,6 +244,10 @@ function solver:objective(c, r, k, noise) end
 ---@param b gibbous.tensor
 ---@param x0 gibbous.tensor?
 ---@return gibbous.tensor
+---```lua
+--- local cg, b = gb.solvers.cg{}, gb.ones(3)
+--- print(cg:lazy(cg:prepare(gb.eye(3) * 2), b))
+---```
 function solver:lazy(system, b, x0) end
 
 --- Solves for b with a prepared matrix, at once; models call it.
@@ -289,10 +293,18 @@ function solver:logdet(c, k, noise, level) end
 ---@param level number?  0.95
 ---@return gibbous.tensor[] gradient
 ---@return gibbous.tensor[] half
+---```lua
+--- local s = gb.param(1)
+--- local k = gb.eye(3) * s
+--- print(#gb.solvers.cg{}:gradient_interval(k + gb.eye(3), gb.ones(3), {s.raw}, k, 1))
+---```
 function solver:gradient_interval(c, r, xs, k, noise, level) end
 
 --- What print(solver) says.
 ---@return string
+---```lua
+--- print(gb.solvers.minres{}:text())
+---```
 function solver:text() end
 
 --- Lanczos, as gb.solvers.lanczos makes it.

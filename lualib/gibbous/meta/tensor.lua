@@ -27,22 +27,38 @@ local gb = {}
 
 --- The number of a tensor of one element. Evaluates.
 ---@return number|boolean
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:sum():item())
+---```
 function tensor:item() end
 
 --- Nested lists. Evaluates.
 ---@return table
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:totable()[1][2])
+---```
 function tensor:totable() end
 
 --- Evaluates x now; gives x.
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:exp():eval())
+---```
 function tensor:eval() end
 
 --- Evaluates tensors, also inside tables, in one traversal; gives its arguments.
+---```lua
+--- local a, b = gb.eval(gb.rand(2), gb.rand(2))
+--- print(a, b)
+---```
 function gb.eval(...) end
 
 --- The same shape, type and elements? NaN equals nothing. Evaluates.
 ---@param y gibbous.tensor
 ---@return boolean
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:equal(gb.ones(2, 2)))
+---```
 function tensor:equal(y) end
 
 ---@class gibbous.allclose.options
@@ -53,6 +69,9 @@ function tensor:equal(y) end
 ---@param y gibbous.operand
 ---@param o gibbous.allclose.options?
 ---@return boolean
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:allclose(gb.ones(2, 2), {rtol = 1}))
+---```
 function tensor:allclose(y, o) end
 
 --- x converted: x:to "f32", x:to "cuda", or x:to{dtype, device}. On another device an op runs where its inputs lie:
@@ -61,15 +80,30 @@ function tensor:allclose(y, o) end
 --- Costs one copy; a plan says how many bytes each device takes. Errors: "device" if no device has that name.
 ---@param o string|gibbous.make.options  a dtype, a device, or both
 ---@return gibbous.tensor
+---```lua
+--- print(gb.tensor{{3, 1}, {2, 4}}:to "f32")
+---```
 function tensor:to(o) end
 
 --- Gives the handle back at once; it then answers nothing but close and tostring. Also 'local x <close> = ...'.
+---```lua
+--- local x = gb.zeros(3)
+--- x:close()
+---```
 function tensor:close() end
 
 --- A new leaf of x's value, by which gradients can be asked for. Evaluates.
 ---@return gibbous.tensor
+---```lua
+--- local x = gb.tensor{1, 2}:requires_grad()
+--- print(gb.grad((x * x):sum(), x))
+---```
 function tensor:requires_grad() end
 
 --- x, through which no gradient flows.
 ---@return gibbous.tensor
+---```lua
+--- local x = gb.tensor{1, 2}:requires_grad()
+--- print(gb.grad((x * x:detach()):sum(), x))
+---```
 function tensor:detach() end

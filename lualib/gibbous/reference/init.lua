@@ -1,8 +1,8 @@
 --- The documentation as data: everything that Lua can reach in Gibbous, from the declarations in lualib/gibbous/meta/.
 --
--- An entry has name ("gb.gp.exact", "tensor:matmul", "prediction.mean", "gibbous.tensor", ":time", "gibbous doctor"), kind ("function",
--- "method", "field", "class", "command"), call, line (the first sentence), text, args {name, type, text}, options {key, type, text},
--- returns, cost, errors, example, see, and area (the file).
+-- An entry has name ("gb.gp.exact", "tensor:matmul", "prediction.mean", "gibbous.tensor", ":time", "gibbous doctor"), kind
+-- ("function", "method", "field", "class", "command"), call, line (the first sentence), text, args {name, type, text}, options
+-- {key, type, text}, returns, cost, errors, example, see, and area (the file).
 local areas <const> = require "gibbous.reference.areas"
 local class <const> = require "gibbous.reference.class"
 local core <const> = require "gibbous.core"
@@ -15,8 +15,9 @@ local registry
 
 --- A field of a class as an entry of its own.
 local function field_entry(owner, f)
-  return {name = (owner.short or owner.name) .. "." .. f.name, kind = "field", call = (owner.short or owner.name) .. "." .. f.name,
-    short = f.name, owner = owner.class, line = f.text, text = f.text, returns = f.type, args = {}, see = {}, area = owner.area}
+  local name <const> = (owner.short or owner.name) .. "." .. f.name
+  return {name = name, kind = "field", call = name, short = f.name, owner = owner.class, line = f.text, text = f.text,
+    returns = f.type, args = {}, see = {}, area = owner.area}
 end
 
 local function class_of_name(r, name)
@@ -123,7 +124,7 @@ function M.of(name)
   local owner <const>, last <const> = name:match "^([%w_.]+)[.:]([%w_]+)$"
   local e <const> = owner and r.by_name[owner]
   if e and e.kind == "class" then return member(e.class, last) end
-  return r.by_name["gibbous " .. name]
+  return nil
 end
 
 M.class_of = class.of
@@ -183,27 +184,33 @@ function M.search(words)
   return found
 end
 
+--- The value of "gb.part.name", read raw: nil where that part was not used yet.
+function M.value_of(name)
+  local value = package.loaded.gibbous
+  for key in name:gmatch "%.([%w_]+)" do value = type(value) == "table" and rawget(value, key) or nil end
+  return value
+end
+
 --- All entries, in the order of the reference.
 function M.all() return registered().list end
 
---- The full name that is nearest to one that is unknown, nil where none is near.
+-- Shorter words are near to too much.
+local LEAST_LETTERS <const> = 3
+
+--- The full name that is nearest to one that is unknown: by the whole of it, else by its last word among what can be called. nil
+--- where none is near.
 function M.nearest(name)
-  local names <const>, short <const> = {}, {}
-  for known, e in pairs(registered().by_name) do
-    if e.area ~= "core" then
-      names[#names + 1] = known
-      short[e.short or known] = known
+  local names <const>, shorts <const>, full <const> = {}, {}, {}
+  for _, e in ipairs(registered().list) do
+    if e.area ~= "core" then names[#names + 1] = e.name end
+    if e.area ~= "core" and e.kind ~= "field" and not full[e.short] then
+      full[e.short] = e.name
+      shorts[#shorts + 1] = e.short
     end
   end
-  table.sort(names)
-  local near <const> = core.nearest(name, names)
-  if near then return near end
-  local last <const> = name:match "[%w_]+$"
-  local shorts <const> = {}
-  for s in pairs(short) do shorts[#shorts + 1] = s end
-  table.sort(shorts)
-  local close <const> = last and (short[last] and last or core.nearest(last, shorts))
-  return close and short[close] or nil
+  local last <const> = name:match "[%w_]+$" or ""
+  if #last < LEAST_LETTERS then return nil end
+  return core.nearest(name, names) or full[last] or full[core.nearest(last, shorts) or ""]
 end
 
 return M

@@ -117,7 +117,10 @@ local function entry_of(lines)
   return e
 end
 
---- Declares what a file has, in its order: a list of entries, of which each has name, kind and call. 'area' is where they come from.
+--- The words of a command that are typed as they are: ":time" of ":time expr", "gibbous help" of "gibbous help [topic]".
+function M.command_name(call) return call:match "^:%l+" or call:match "^gibbous %l+" or call:match "^%S+" end
+
+--- What a file declares, in its order: a list of entries with name, kind, call, and area, which says where they come from.
 function M.read(source, area)
   local list <const>, locals <const> = {}, {}
   local comment = {}
@@ -138,8 +141,8 @@ function M.read(source, area)
     local command <const> = line:match '^command%["(.-)"%] = true'
     if command then
       local e <const> = entry_of(comment)
-      e.name, e.kind, e.call, e.area = command:match "^:%l+" or command:match "^gibbous %l+" or command, "command", command, area
-      e.short = e.name:match "%l+$"
+      e.name, e.kind, e.call, e.area = M.command_name(command), "command", command, area
+      e.short = e.name:match "%l+$" or e.name
       list[#list + 1] = e
       return
     end
