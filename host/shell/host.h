@@ -36,8 +36,4 @@ bool lgb_start_side (lua_State *L, lua_CFunction print_values);
 /* Pushes its function 'name'; false, nothing pushed: there is none. */
 bool lgb_push_side (lua_State *L, const char *name);
 
-/* complete.c */
-/* (text before the cursor) -> list of completions of its last word, length of that word. A lua_CFunction. */
-int lgb_complete (lua_State *L);
-
 #endif

@@ -227,3 +227,129 @@ describe("a command", function()
     assert.equal(0, code)
   end)
 end)
+
+describe("completion", function()
+  local gb <const> = require "gibbous"
+  local complete <const> = require "gibbous.prompt.complete"
+  local support <const> = require "spec.support"
+
+  -- The names that a text may go on with, as words; and how much of them is typed.
+  local function names(text)
+    local list <const>, typed <const> = complete(text)
+    return table.concat(list, " "), typed
+  end
+  local function has(text, ...)
+    local all <const> = " " .. names(text) .. " "
+    for _, name in ipairs{...} do assert.is_truthy(all:find(" " .. name .. " ", 1, true), text .. " -> " .. name) end
+  end
+  local function lacks(text, ...)
+    local all <const> = " " .. names(text) .. " "
+    for _, name in ipairs{...} do assert.is_nil(all:find(" " .. name .. " ", 1, true), text .. " -/> " .. name) end
+  end
+
+  local values <const> = {gb = gb, x = gb.rand(5), m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}, k = gb.kernels.rbf{},
+    fig = gb.plot.figure{}, pl = gb.plan(gb.rand(3):sum()), t = {alpha = 1, f = print, inner = {go = print}, list = {gb.rand(2)}}}
+  values.p = values.m:predict(gb.rand(3, 1))
+  setup(function() for name, v in pairs(values) do _G[name] = v end end)
+  teardown(function() for name in pairs(values) do _G[name] = nil end end)
+
+  it("has names of the library, keywords and globals", function()
+    assert.same({"linspace", 5}, {names "gb.linsp"})
+    assert.same({"while", 3}, {names "whi"})
+    has("", "print", "gb", "function", "x")
+    has("t.", "alpha", "f", "inner")
+    assert.equal("go", (names "t.inner."))
+    has("gb.kernels.", "rbf", "matern52")
+    assert.equal("format", (names "string.form"))
+  end)
+
+  it("has methods after a colon and fields after a dot", function()
+    has("x:", "sum", "matmul", "gelu")
+    lacks("x:", "shape", "dtype")
+    assert.equal("device dtype ndim numel shape", (names "x."))
+    has("m:", "fit", "predict", "save", "get")
+    lacks("m:", "x", "kernel")
+    has("m.", "kernel", "likelihood")
+    lacks("m.", "fit", "predict")
+    has("p:", "interval", "sample")
+    has("p.", "mean", "f_var", "y_var")
+    has("pl:", "explain", "json")
+    has("pl.", "peak")
+    has("fig:", "line", "save", "show")
+    has("k:", "named", "diag", "warp")
+    lacks("k:", "hyper", "kind", "row")
+    assert.equal("f", (names "t:"))
+  end)
+
+  it("knows what calls and elements give, without running them", function()
+    for _, text in ipairs{"gb.rand(5):su", "x[1]:su", "(x + 1):su", "(2 * x):su", "x:exp():su", "t.list[1]:su", "-x:su", "y = x:su",
+      "print(x:su", "gb.grad(x:sum(), {x})[1]:su", "(x):su", "x:matmul(x:t()):su", "f{x = x:su"} do
+      assert.same({"sum", 2}, {names(text)}, text)
+    end
+    has("m:predict(x):", "interval")
+    has("m:predict(x).", "y_var")
+    has("m.kernel:", "named")
+    has("gb.kernels.rbf{}:", "named")
+    has("gb.plot.figure{}:", "line")
+    has("gb.gp.exact{kernel = k, noise = .1}:", "fit")
+    has("('x'):", "rep", "format")
+    has('"abc":', "upper")
+    has("require 'gibbous'.", "rand")
+    has("require('gibbous').", "rand")
+    for _, text in ipairs{"zz:", "zz.", "f(x):", "t.zz.", "x + 1.", "nil.", ").", ".", "{}:", "}.", "]:", "x[1"} do
+      assert.same({"", 0}, {names(text)}, text)
+    end
+  end)
+
+  it("runs no code of the user", function()
+    local called = 0
+    local function count() called = called + 1 end
+    _G.trap = setmetatable({}, {__index = count, __call = count, __pairs = count, __len = count})
+    for _, text in ipairs{"trap.", "trap:", "trap.a.", "trap():", "trap[1].", "trap{"} do complete(text) end
+    _G.trap = nil
+    assert.equal(0, called)
+  end)
+
+  it("has the keys of options that are not given yet", function()
+    assert.same({"kernel", 3}, {names "gb.gp.exact{ker"})
+    has("gb.gp.exact{kernel = k, ", "noise", "likelihood")
+    lacks("gb.gp.exact{kernel = k, ", "kernel", "print")
+    has("m:fit(x, x, {", "objective")
+    assert.equal("ard", (names "gb.kernels.rbf{ar"))
+    has("gb.gp.exact{kernel = ", "gb", "k")
+    has("print{", "print")
+    assert.equal("sum", (names "gb.gp.exact{kernel = x:su"))
+  end)
+
+  it("has the values of an option or an argument in a string", function()
+    assert.same({"f16 f32 f64", 1}, {names 'x:to{dtype = "f'})
+    has('m:fit(x, x, {objective = "', "mll", "loo")
+    has("m:fit(x, x, {objective = '", "mll", "loo")
+  end)
+
+  it("has files in strings that are paths, and no names", function()
+    assert.same({"host/ hostile_collector.lua", 2}, {names 'gb.data.read "spec/ho'})
+    assert.same({"prompt_spec.lua", 6}, {names 'gb.data.read("spec/host/prompt'})
+    assert.same({"README.md", 3}, {names 'io.open("REA'})
+    assert.same({"README.md", 3}, {names 'm:save "REA'})
+    assert.same({"prompt_spec.lua", 6}, {names ":run spec/host/prompt"})
+    assert.same({"", 2}, {names 'io.open("*E'})
+    for _, text in ipairs{'s = "gb.li', "print 'gb.li", "-- gb.li", "[[gb.l", "x = 'a' .. 'pri", '"pri', "gb.data.read([[spec/zz"} do
+      assert.equal("", (names(text)), text)
+    end
+  end)
+
+  it("has modules after require", function()
+    assert.same({"gibbous", 3}, {names 'require "gib'})
+    assert.equal("gibbous", (names "require('gibbous"))
+    support.with(package, {path = "./?.lua"}, function() assert.equal("spec.process", (names "require 'spec.proc")) end)
+  end)
+
+  it("has commands, and code after them", function()
+    assert.same({"time timeit", 2}, {names ":ti"})
+    has(":", "help", "quit")
+    assert.equal("sum", (names ":timeit x:su"))
+    assert.equal("linspace", (names "?gb.linsp"))
+    assert.equal("linspace", (names "=gb.linsp"))
+  end)
+end)

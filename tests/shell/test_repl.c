@@ -156,6 +156,12 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   expect(&t, "\n()\t\"done\"");
   type_keys(&t, "strin\t.form\t('%d!', 987)\r");
   expect(&t, "\n\"987!\"");
+  type_keys(&t, "m = gb.gp.exact{ker\t = gb.kernels.rb\t{}, noise = 0.1}\r");
+  expect(&t, "> ");
+  type_keys(&t, "#m:predict(x:unsqu\t(2)).mean + 400\r");
+  expect(&t, "\n421");
+  type_keys(&t, "#io.open('/proc/self/statu\t'):read() > 3 and 'a ' .. 'file'\r");
+  expect(&t, "\n\"a file\"");
   type_keys(&t, "x:log\t\t"); /* several: listed */
   expect(&t, "log_ndtr");
   interrupt_line(&t);

@@ -29,6 +29,12 @@ end
 --- Runs a line that begins with ':'. False: the session ends.
 function M.command(text) return require "gibbous.prompt.commands".run(text:sub(2)) end
 
+--- Nothing was typed for a moment: reads what the first completion will need.
+function M.idle()
+  require "gibbous.prompt.complete"
+  require "gibbous.reference".of "gb"
+end
+
 --- The names that the text before the cursor may go on with, sorted, and how much of them is typed.
 function M.complete(text) return require "gibbous.prompt.complete"(text) end
 
