@@ -21,7 +21,8 @@ static void usage (const char *bad) {
                                            : PROGRAM ": unrecognized option '%s'\n",
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
-        "       " PROGRAM " run script [args] | doctor | env | help | version\n"
+        "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -160,22 +161,24 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor", "env", "help", "version", NULL};
+  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
+                                         "reference", "stubs", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
 }
 
-/* The library's function returns true if all is well. */
-static int run_command (lua_State *L, const char *name) {
-  if (strcmp(name, "version") == 0) return print_version(), LUA_OK;
-  if (strcmp(name, "help") == 0) return usage(NULL), LUA_OK;
+/* 'words' are the command's name and what follows it. The library's function returns true if all is well. */
+static int run_command (lua_State *L, int count, char **words) {
+  if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "gibbous.doctor");
+  lua_pushliteral(L, "gibbous.command");
   const int status = report(L, lgb_call(L, 1, 1));
   if (status != LUA_OK) return status;
-  lua_getfield(L, -1, name);
-  if (report(L, lgb_call(L, 0, 1)) != LUA_OK) return LUA_ERRRUN;
+  luaL_checkstack(L, count, "too many words");
+  for (int i = 0; i < count; i++) lua_pushstring(L, words[i]);
+  if (report(L, lgb_call(L, count, 1)) != LUA_OK) return LUA_ERRRUN;
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
@@ -206,7 +209,7 @@ static int run_all (lua_State *L, int argc, char **argv) {
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCINC, 0, 0, 0); /* charging the collector for tensors needs incremental mode */
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
-  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
+  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argc - 1, argv + 1);
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.script < argc && run_script(L, argv, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.interactive) return lgb_repl(L), LUA_OK;

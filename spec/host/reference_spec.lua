@@ -69,8 +69,8 @@ describe("the documentation", function()
     for _, e in ipairs(reference.all()) do
       local silent <const> = e.line == "" and not e.name:match "%.options$"
       if silent and not is_inside(e) then bare[#bare + 1] = e.name end
-      local args <const> = (e.call:match "%((.*)%)" or ""):gsub("%s", "")
-      for arg in (is_inside(e) and "" or args):gmatch "[%w_]+" do
+      local args <const> = e.call:match "%((.*)%)" or ""
+      for arg in (is_inside(e) and "" or args):gmatch "[%w_.]+" do
         local known = false
         for _, a in ipairs(e.args) do known = known or a.name == arg end
         if not known then bare[#bare + 1] = e.name .. ": " .. arg end

@@ -43,6 +43,7 @@ function gb.outer(a, b) end
 
 --- Sums of products by index letters: gb.einsum("ij,jk->ik", x, y).
 ---@param spec string
+---@param ... gibbous.tensor  as many as the spec has
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.einsum("ij,jk->ik", gb.ones(2, 3), gb.ones(3, 2)))

@@ -7,6 +7,13 @@
 ---@field dtype? gibbous.dtype  the type of the elements; that of gb.config ("f64") by default
 ---@field device? string  where the value is made; the device of the session by default
 
+---@class gibbous.lazy.options
+---@field batch? integer  the axis that a plan may cut; 1
+
+---@class gibbous.randperm.options
+---@field device? string  where the value is made
+---@field seed? integer  the order depends on it alone
+
 ---@class gibbous.random.options: gibbous.make.options
 ---@field seed? integer  draws that depend on it alone, whatever was drawn before
 
@@ -25,7 +32,7 @@ function gb.tensor(t, o) end
 --- Names the axis of data that a plan may cut when memory is short, and gives the same tensors back; numbers pass
 --- through. Sums over that axis run in grains (a function of its extent alone), so that a result has the same bits
 --- whole and in chunks: gradients accumulated over chunks are the gradient of the whole batch.
----@param ... gibbous.tensor|number|{batch: integer}  data of one batch; last {batch = 1}: the axis
+---@param ... gibbous.tensor|number|gibbous.lazy.options  data of one batch, and options last
 ---@return gibbous.tensor ...
 ---```lua
 --- local x = gb.lazy(gb.rand(100, 3))
@@ -34,6 +41,7 @@ function gb.tensor(t, o) end
 function gb.lazy(...) end
 
 --- Zeros of shape (n, m, ...); the last argument may be {dtype, device}. Takes no memory.
+---@param ... integer|integer[]|gibbous.make.options  extents, and options last
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.zeros(2, 3))
@@ -41,6 +49,7 @@ function gb.lazy(...) end
 function gb.zeros(...) end
 
 --- Ones of shape (n, m, ...); the last argument may be {dtype, device}. Takes no memory.
+---@param ... integer|integer[]|gibbous.make.options  extents, and options last
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.ones(2, {dtype = "f32"}))
@@ -58,6 +67,7 @@ function gb.ones(...) end
 function gb.full(shape, v, o) end
 
 --- A shape without a value: stands for data in gb.plan, bound by plan:run{[leaf] = x}. Observing it is an error.
+---@param ... integer|integer[]|gibbous.make.options  extents, and options last
 ---@return gibbous.tensor
 ---```lua
 --- local x = gb.empty(100, 3)
@@ -99,6 +109,7 @@ function gb.linspace(a, b, n, o) end
 
 --- Uniform random numbers in (0, 1) of shape (n, m, ...); the last argument may be {dtype, device, seed}.
 --- A pure function of seed, order of creation since gb.seed, and element position.
+---@param ... integer|integer[]|gibbous.random.options  extents, and options last
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.rand(2, 3, {seed = 1}))
@@ -106,6 +117,7 @@ function gb.linspace(a, b, n, o) end
 function gb.rand(...) end
 
 --- Standard normal random numbers; as gb.rand.
+---@param ... integer|integer[]|gibbous.random.options  extents, and options last
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.randn(2, 3, {seed = 1}))
@@ -114,7 +126,7 @@ function gb.randn(...) end
 
 --- The positions 1 .. n in random order, i64.
 ---@param n integer
----@param o gibbous.random.options?
+---@param o gibbous.randperm.options?
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.randperm(5, {seed = 1}))

@@ -7,6 +7,7 @@ local tensor = {}
 local gb = {}
 
 --- The same elements in row-major order under another shape; one extent may be -1.
+---@param ... integer  extents, one of them -1, or a list
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.tensor{{3, 1}, {2, 4}}:reshape(-1))
@@ -14,6 +15,7 @@ local gb = {}
 function tensor:reshape(...) end
 
 --- Dimensions in another order: result dimension i is dimension p_i of x.
+---@param ... integer  every dimension once
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.tensor{{3, 1}, {2, 4}}:permute(2, 1))
@@ -44,6 +46,7 @@ function tensor:unsqueeze(d) end
 function tensor:squeeze(d) end
 
 --- Extents of 1 grow to the given shape; -1 keeps an extent.
+---@param ... integer  extents, or a list
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.tensor{{1, 2}}:expand(2, -1))
@@ -51,6 +54,7 @@ function tensor:squeeze(d) end
 function tensor:expand(...) end
 
 --- Repeats x along each dimension.
+---@param ... integer  how often, for each dimension
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.tensor{{3, 1}, {2, 4}}:tile(1, 2))

@@ -4,8 +4,8 @@
 
 local command = {}
 
---- Runs a script with its arguments; without a script, and at a terminal, the prompt starts.
-command["gibbous [options] [script [args]]"] = true
+--- Runs a script with its arguments, after options; without a script, and at a terminal, the prompt starts.
+command["gibbous script [args]"] = true
 
 --- Runs a script, also one whose name is that of a command.
 command["gibbous run script [args]"] = true
@@ -30,6 +30,30 @@ command["gibbous man"] = true
 
 --- The version.
 command["gibbous version"] = true
+
+--- Runs the text as Lua.
+command["-e stat"] = true
+
+--- Starts the prompt after the script.
+command["-i"] = true
+
+--- Requires a module into a global of its name, or into g.
+command["-l [g=]mod"] = true
+
+--- Shows the version.
+command["-v"] = true
+
+--- Leaves variables of the environment out.
+command["-E"] = true
+
+--- Turns warnings on.
+command["-W"] = true
+
+--- Ends the options.
+command["--"] = true
+
+--- Ends the options, and runs what stdin has.
+command["-"] = true
 
 --- What the documentation says of a name: ?gb.gp.exact, ?m:fit, or of a variable by its value: ?m.
 command["?name"] = true

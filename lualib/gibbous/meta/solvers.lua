@@ -169,6 +169,7 @@ function gb.solvers.alternating_projections(o) end
 ---@field probes? integer  of logdet; 32
 ---@field seed? integer  of the probes; 0
 ---@field tol? number  a probe stops where its residual is that small; 1e-8
+---@field train_tol? number  taken as every solver takes it, and not used
 ---@field precond? gibbous.precond  of logdet
 
 --- Lanczos tridiagonalisation, and log determinants by quadrature.

@@ -47,6 +47,7 @@ function tensor:totable() end
 function tensor:eval() end
 
 --- Evaluates tensors, also inside tables, in one traversal; gives its arguments.
+---@param ... any  tensors, and tables with tensors
 ---```lua
 --- local a, b = gb.eval(gb.rand(2), gb.rand(2))
 --- print(a, b)
