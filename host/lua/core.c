@@ -33,7 +33,7 @@ static int core_leaf (lua_State *L) {
 /* core.name(x, name): names a tensor in plans and messages, unless it has a name; gives x */
 static int core_name (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
-  gb_node_set_name(x, luaL_checkstring(L, 2));
+  gb_node_set_name(x, lgb_checkstring(L, 2));
   lua_settop(L, 1);
   return 1;
 }
@@ -74,7 +74,7 @@ static void set_figure (void *ud, const char *name, double *value) {
 /* core.figures(device): what its prices come from, by name; nil: it has none. Measures it where that was not done. */
 static int core_figures (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_device *dev = lgb_checkdevice(L, s, luaL_checkstring(L, 1));
+  gb_device *dev = lgb_checkdevice(L, s, lgb_checkstring(L, 1));
   const gb_device_profile *figures;
   gb_error err;
   if (dev->ops->price == NULL) return 0;
@@ -108,8 +108,8 @@ static int core_line (lua_State *L) {
 
 /* core.nearest(name, list): the most similar string of the list, nil if none is near */
 static int core_nearest (lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  const char *name = lgb_checkstring(L, 1);
+  lgb_checktype(L, 2, LUA_TTABLE);
   const size_t n = (size_t)lua_rawlen(L, 2);
   const char **names = lgb_scratch(L, n + 1, sizeof *names);
   size_t count = 0;
@@ -135,7 +135,7 @@ static int core_live (lua_State *L) {
 /* core.fail_after(n [, device]): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For
 ** tests. */
 static int core_fail_after (lua_State *L) {
-  const lua_Integer n = luaL_checkinteger(L, 1);
+  const lua_Integer n = lgb_checkinteger(L, 1);
   lgb_session *s = lgb_session_of(L);
   const char *name = luaL_optstring(L, 2, NULL);
   gb_ledger *l = &(name == NULL ? s->device : lgb_checkdevice(L, s, name))->ledger;

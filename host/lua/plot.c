@@ -53,8 +53,8 @@ static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
 
 static int series_colour (lua_State *L, int arg) {
   if (lua_isnoneornil(L, arg)) return -1;
-  const lua_Integer c = luaL_checkinteger(L, arg);
-  luaL_argcheck(L, c >= 1 && c <= 64, arg, "colours are numbered from 1");
+  const lua_Integer c = lgb_checkinteger(L, arg);
+  lgb_argcheck(L, c >= 1 && c <= 64, arg, "colours are numbered from 1");
   return (int)c - 1;
 }
 
@@ -62,18 +62,18 @@ static int series_colour (lua_State *L, int arg) {
 static int figure_ticks (lua_State *L) {
   lgb_enter(L);
   gb_figure *f = check(L);
-  luaL_checktype(L, 2, LUA_TTABLE);
-  luaL_checktype(L, 3, LUA_TTABLE);
-  luaL_argcheck(L, f->tick_at == NULL, 1, "the figure has ticks");
+  lgb_checktype(L, 2, LUA_TTABLE);
+  lgb_checktype(L, 3, LUA_TTABLE);
+  lgb_argcheck(L, f->tick_at == NULL, 1, "the figure has ticks");
   const size_t n = lua_rawlen(L, 3);
-  luaL_argcheck(L, n <= 100000 && lua_rawlen(L, 2) == n, 2, "as many heights as names expected");
+  lgb_argcheck(L, n <= 100000 && lua_rawlen(L, 2) == n, 2, "as many heights as names expected");
   double *at = lgb_scratch(L, n + 1, sizeof *at);
   const char **names = lgb_scratch(L, n + 1, sizeof *names);
   for (size_t i = 0; i < n; i++) {
     lua_rawgeti(L, 2, (lua_Integer)i + 1);
     lua_rawgeti(L, 3, (lua_Integer)i + 1);
-    luaL_argcheck(L, lua_type(L, -2) == LUA_TNUMBER, 2, "numbers expected");
-    luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 3, "strings expected");
+    lgb_argcheck(L, lua_type(L, -2) == LUA_TNUMBER, 2, "numbers expected");
+    lgb_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 3, "strings expected");
     at[i] = lua_tonumber(L, -2);
     names[i] = lua_tostring(L, -1); /* which the table keeps */
     lua_pop(L, 2);
@@ -110,9 +110,9 @@ static int figure_heatmap (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_figure *f = check(L);
   const gb_shape shape = *gb_node_shape(lgb_checknode(L, 2));
-  luaL_argcheck(L, shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] > 0, 2, "a matrix expected");
-  const double x[2] = {luaL_checknumber(L, 3), luaL_checknumber(L, 4)},
-               y[2] = {luaL_checknumber(L, 5), luaL_checknumber(L, 6)};
+  lgb_argcheck(L, shape.ndim == 2 && shape.dim[0] > 0 && shape.dim[1] > 0, 2, "a matrix expected");
+  const double x[2] = {lgb_checknumber(L, 3), lgb_checknumber(L, 4)},
+               y[2] = {lgb_checknumber(L, 5), lgb_checknumber(L, 6)};
   size_t n;
   const double *v = values(L, s, 2, &n);
   gb_error err;
@@ -125,8 +125,7 @@ static int figure_save (lua_State *L) {
   lgb_enter(L);
   gb_figure *f = check(L);
   gb_error err;
-  lgb_result(L,
-             gb_figure_save(f, luaL_checkstring(L, 2), luaL_checknumber(L, 3), luaL_checknumber(L, 4), &err),
+  lgb_result(L, gb_figure_save(f, lgb_checkstring(L, 2), lgb_checknumber(L, 3), lgb_checknumber(L, 4), &err),
              &err);
   return 0;
 }
@@ -140,9 +139,9 @@ static int push_owned (lua_State *L) {
 /* core.figure_text(f, columns, rows, colour) */
 static int figure_text (lua_State *L) {
   gb_figure *f = check(L);
-  const int columns = (int)luaL_checkinteger(L, 2), rows = (int)luaL_checkinteger(L, 3);
-  luaL_argcheck(L, columns >= 20 && columns <= 1000, 2, "20 to 1000 columns");
-  luaL_argcheck(L, rows >= 8 && rows <= 1000, 3, "8 to 1000 rows");
+  const int columns = (int)lgb_checkinteger(L, 2), rows = (int)lgb_checkinteger(L, 3);
+  lgb_argcheck(L, columns >= 20 && columns <= 1000, 2, "20 to 1000 columns");
+  lgb_argcheck(L, rows >= 8 && rows <= 1000, 3, "8 to 1000 rows");
   lua_pushcfunction(L, push_owned);
   char *text = gb_figure_text(f, columns, rows, lua_toboolean(L, 4));
   if (text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory to draw the figure");
@@ -166,7 +165,7 @@ static int terminal (lua_State *L) {
 }
 
 static int isatty_fd (lua_State *L) {
-  lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)) == 1);
+  lua_pushboolean(L, isatty((int)lgb_checkinteger(L, 1)) == 1);
   return 1;
 }
 

@@ -114,7 +114,7 @@ static int handle_message (lua_State *L) {
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }
-  lgb_push_traceback(L, text, 1);
+  lgb_traceback(L, text, 1);
   return 1;
 }
 

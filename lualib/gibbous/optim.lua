@@ -26,7 +26,8 @@ local function space_of(root, what, units)
   for i, p in ipairs(list) do
     if not p.fixed then free[#free + 1], free_names[#free_names + 1] = p, names[i] end
   end
-  if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise") end
+  if #free == 0 then core.raise("option", what .. ": there is no free parameter to optimise: give it a gb.param "
+    .. "that is not fixed, a table of them, a network or a model, before the options") end
   param.apart(free)
   local unit <const> = {}
   for i, p in ipairs(free) do unit[i] = units and units[p] or 1.0 end

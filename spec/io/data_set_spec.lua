@@ -209,7 +209,8 @@ describe("data sets in this process", function()
     assert.equal("FOLDER/short/test_mask.csv: 2 rows expected, one a row of the data, got 3", said("format", "short"))
     support.with(_G, {arg = {}}, function()
       local ending <const> = " (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)"
-      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", did you mean 'yacht'?", zzzzzzz = "", empty = "",
+      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", and none 'yacht', which you may mean",
+        zzzzzzz = "", empty = "",
         ["../" .. folder .. "/odd"] = "",
         [".hidden"] = "", ["both/"] = ", did you mean 'both'?"} do
         assert.equal(("there is no data set '%s' in ., FOLDER%s%s"):format(name:gsub(folder:gsub("%W", "%%%0"), "FOLDER"), near,

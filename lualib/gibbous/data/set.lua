@@ -53,15 +53,16 @@ local function missing(name, places)
   local where <const> = table.concat(places, ", ")
   local known <const> = {}
   for _, one in ipairs(M.found(places)) do known[one] = true end
-  for one in pairs(citations) do known[one] = true end
   if citations[name] then
     core.raise("io", ("data set '%s' (%s) is not in %s: put %s/data.csv.gz (comma-separated, no heading, last column = target) "
       .. "and %s/test_mask.csv.gz (ten columns, 1 marks a test row) into one of them, or name their folder in GIBBOUS_DATA")
       :format(name, citations[name], where, name, name))
   end
-  local near <const> = options.nearest(name, known)
+  local near <const>, cited <const> = options.nearest(name, known), options.nearest(name, citations)
+  local hint <const> = near and (", did you mean '%s'?"):format(near)
+    or cited and (", and none '%s', which you may mean"):format(cited) or ""
   core.raise("io", ("there is no data set '%s' in %s%s (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)")
-    :format(name, where, near and (", did you mean '%s'?"):format(near) or ""))
+    :format(name, where, hint))
 end
 
 -- A set -------------------------------------------------------------------------------------------------------------------

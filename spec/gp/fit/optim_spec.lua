@@ -456,16 +456,18 @@ describe("a minimisation, to the letter,", function()
   end)
 
   it("is refused by reason", function()
+    local NO_PARAMETER <const> = ": give it a gb.param that is not fixed, a table of them, a network or a model, before the options"
     local p <const> = gb.param(1)
     local four <const> = {gb.param(1), gb.param(1), gb.param(1), gb.param(1, {name = "last"})}
     local callable <const> = setmetatable({}, {__call = function() return p * p end})
     for _, row in ipairs{
       {"gb.optim.minimize: the objective must be a function, got nil", optim.minimize, nil, p},
       {"gb.optim.minimize: the objective must be a function, got table", optim.minimize, {}, p},
-      {"gb.optim.minimize: there is no free parameter to optimise", optim.minimize, print, {gb.param(1, {fixed = true})}},
-      {"gb.optim.adam: there is no free parameter to optimise", optim.adam, {}},
-        {"gb.optim.sgd: there is no free parameter to optimise", optim.sgd, {}},
-      {"gb.optim.lbfgs: there is no free parameter to optimise", optim.lbfgs, {}},
+      {"gb.optim.minimize: there is no free parameter to optimise" .. NO_PARAMETER, optim.minimize,
+        print, {gb.param(1, {fixed = true})}},
+      {"gb.optim.adam: there is no free parameter to optimise" .. NO_PARAMETER, optim.adam, {}},
+        {"gb.optim.sgd: there is no free parameter to optimise" .. NO_PARAMETER, optim.sgd, {}},
+      {"gb.optim.lbfgs: there is no free parameter to optimise" .. NO_PARAMETER, optim.lbfgs, {}},
       {"the objective must return a tensor of one element, got shape 2", optim.minimize, function() return gb.ones(2) * p end, p},
       {"the objective must return a tensor of one element, got string", optim.minimize, function() return "x" end, p},
       {"the objective does not depend on any free parameter ([1], [2], [3], ...): numbers, and what was detached, have "
