@@ -1,6 +1,8 @@
 /* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
+#include <sys/ioctl.h>
+
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
@@ -45,6 +47,14 @@ static int core_made (lua_State *L) {
   lua_pushstring(L, x->where);
   lua_pushinteger(L, gb_node_has_value(x) ? (lua_Integer)(numel * gb_dtype_size(gb_node_dtype(x))) : 0);
   return 2;
+}
+
+/* core.columns(fd): the width of that terminal; nil: it is none, or does not say */
+static int core_columns (lua_State *L) {
+  struct winsize w;
+  if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  else lua_pushnil(L);
+  return 1;
 }
 
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
@@ -156,6 +166,7 @@ static int core_last_run (lua_State *L) {
 }
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
+                                              {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},

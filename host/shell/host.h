@@ -4,6 +4,7 @@
 #define GB_SHELL_HOST_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -15,6 +16,14 @@ bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
+
+/* colour.c */
+#define LGB_RED "\033[31m"
+#define LGB_FAINT "\033[2m"
+bool lgb_choose_colour (const char *when); /* "auto", "always", "never"; false: none of them */
+bool lgb_is_coloured (FILE *f);            /* a terminal, unless NO_COLOR or CLICOLOR_FORCE say otherwise */
+void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n);
+void lgb_put_error (FILE *f, const char *text); /* a message, its traceback fainter, and a newline */
 
 /* coroutine.c */
 /* Makes coroutine.resume, close and wrap, and handlers of xpcall, interruptible. A handler of xpcall for a

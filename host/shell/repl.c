@@ -96,8 +96,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status, b
 
 static void report_error (lua_State *L) {
   fflush(stdout);
-  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-  fflush(stderr);
+  lgb_put_error(stderr, luaL_tolstring(L, -1, NULL));
   lua_pop(L, 2);
 }
 
@@ -143,8 +142,10 @@ static int print_values (lua_State *L) {
   }
   for (int i = 1; i <= n; i++) {
     size_t size;
-    const char *text = lua_tolstring(L, i, &size);
-    fwrite(text, 1, size, stdout);
+    const char *text = lua_tolstring(L, i, &size), *below = strchr(text, '\n');
+    const size_t header = strncmp(text, "tensor ", 7) == 0 && below != NULL ? (size_t)(below - text) : 0;
+    lgb_put_coloured(stdout, LGB_FAINT, text, header);
+    fwrite(text + header, 1, size - header, stdout);
     fputs(i == n || !one_line ? "\n" : "\t", stdout);
   }
   fflush(stdout);
@@ -184,7 +185,12 @@ static void run_chunk (gb_editor *e, lua_State *L, int entry, bool padded) {
     if (lgb_call(L, n, 0) != LUA_OK) report_error(L);
   }
   const double seconds = gb_clock() - start;
-  if (seconds > SLOW && gb_editor_is_terminal(e)) printf("\033[90m[%.3g s]\033[0m\n", seconds);
+  if (seconds > SLOW && gb_editor_is_terminal(e)) {
+    char text[32];
+    const int size = snprintf(text, sizeof text, "[%.3g s]", seconds);
+    lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)size);
+    putchar('\n');
+  }
 }
 
 /* ":name ...". "::" begins a label. */

@@ -226,6 +226,38 @@ describe("a command", function()
   end)
 end)
 
+describe("colour", function()
+  local function printed(options, env)
+    local words <const> = {table.unpack(options)}
+    words[#words + 1] = "-i"
+    local out <const>, err <const> = run(words, {input = "gb.ones(2)\nerror 'x'\n", env = "HOME=/nonexistent " .. (env or "")})
+    return out:find("\27[2mtensor 2 f64 cpu  16 B\27[0m\n", 1, true) ~= nil,
+      err:find("\27[31mstdin:1: x\27[0m\27[2m\nstack traceback:", 1, true) ~= nil, out:find "\27" == nil and err:find "\27" == nil
+  end
+
+  it("is for terminals, unless --color says otherwise", function()
+    assert.same({false, false, true}, {printed{}})
+    assert.same({true, true, false}, {printed{"--color=always"}})
+    assert.same({true, true, false}, {printed({"--color=always"}, "NO_COLOR=1")})
+    assert.same({false, false, true}, {printed{"--color=auto"}})
+    assert.same({false, false, true}, {printed{"--color=never"}})
+    assert.same({true, true, false}, {printed({}, "CLICOLOR_FORCE=1")})
+    assert.same({false, false, true}, {printed({}, "CLICOLOR_FORCE=0")})
+    assert.same({false, false, true}, {printed({}, "CLICOLOR_FORCE=1 NO_COLOR=1")})
+  end)
+
+  it("must be chosen from three", function()
+    local _, err <const>, code <const> = run{"--color=blue", "-e", "print(1)"}
+    assert.matches("^gibbous: unrecognized option '%-%-color=blue'\n", err)
+    assert.equal(1, code)
+  end)
+
+  it("marks the error of a script", function()
+    local _, err <const> = run{"--color=always", "-e", "error('x', 0)"}
+    assert.matches("^gibbous: \27%[31mx\27%[0m", err)
+  end)
+end)
+
 describe("completion", function()
   local gb <const> = require "gibbous"
   local complete <const> = require "gibbous.prompt.complete"
@@ -332,7 +364,7 @@ describe("completion", function()
     assert.same({"README.md", 3}, {names 'm:save "REA'})
     assert.same({"prompt_spec.lua", 6}, {names ":run spec/host/prompt"})
     assert.same({"", 2}, {names 'io.open("*E'})
-    for _, text in ipairs{'s = "gb.li', "print 'gb.li", "-- gb.li", "[[gb.l", "x = 'a' .. 'pri", '"pri', "gb.data.read([[spec/zz"} do
+    for _, text in ipairs{'s = "gb.li', "print 'gb.li", "-- gb.li", "[[gb.l", "x = 'a' .. 'p", '"pri', "gb.data.read([[spec/zz"} do
       assert.equal("", (names(text)), text)
     end
   end)

@@ -320,5 +320,10 @@ function core.figure_text(figure, columns, rows) end
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
 
+--- The width of the terminal that a file descriptor is; nil: it is none, or does not say.
+---@param fd integer
+---@return integer?
+function core.columns(fd) end
+
 --- Columns and rows of the terminal, and whether there is one.
 function core.terminal() end
