@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -257,8 +258,15 @@ static unsigned char paste_key (EditLine *el, int ch) {
 
 static void on_resize (int signal_number) { (void)signal_number; }
 
+/* Numbers stay in the C locale. One that knows only ASCII would drop what else is typed: its terminal is most likely
+** one of UTF-8. */
+static void choose_locale (void) {
+  setlocale(LC_CTYPE, "");
+  if (strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0) setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 static void start_terminal (gb_editor *e) {
-  setlocale(LC_CTYPE, ""); /* numbers stay in the C locale */
+  choose_locale();
   e->el = el_init("gibbous", stdin, stdout, stderr);
   e->history = history_init();
   if (e->el == NULL || e->history == NULL) return;
