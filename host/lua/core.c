@@ -1,6 +1,8 @@
 /* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
+#include <sys/ioctl.h>
+
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
@@ -35,6 +37,23 @@ static int core_name (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
   gb_node_set_name(x, lgb_checkstring(L, 2));
   lua_settop(L, 1);
+  return 1;
+}
+
+/* core.made(x) -> the script line that made the tensor, "" if unknown, and the bytes of its value, 0 without one */
+static int core_made (lua_State *L) {
+  const gb_node *x = lgb_checknode(L, 1);
+  const size_t numel = gb_shape_numel(gb_node_shape(x));
+  lua_pushstring(L, x->where);
+  lua_pushinteger(L, gb_node_has_value(x) ? (lua_Integer)(numel * gb_dtype_size(gb_node_dtype(x))) : 0);
+  return 2;
+}
+
+/* core.columns(fd): the width of that terminal; nil: it is none, or does not say */
+static int core_columns (lua_State *L) {
+  struct winsize w;
+  if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  else lua_pushnil(L);
   return 1;
 }
 
@@ -147,6 +166,7 @@ static int core_last_run (lua_State *L) {
 }
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
+                                              {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},
@@ -158,6 +178,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"leaf", core_leaf},
                                               {"line", core_line},
                                               {"live", core_live},
+                                              {"made", core_made},
                                               {"modules", lgb_embed_modules},
                                               {"name", core_name},
                                               {"nearest", core_nearest},

@@ -13,6 +13,7 @@
 
 #define PROGRAM "gibbous"
 #define EXIT_INTERRUPTED 130
+#define COLOUR "--color="
 
 static void usage (const char *bad) {
   if (bad != NULL)
@@ -30,6 +31,8 @@ static void usage (const char *bad) {
         "  -v        show version information\n"
         "  -E        ignore environment variables\n"
         "  -W        turn warnings on\n"
+        "  --color=auto|always|never\n"
+        "            colours of errors and values: at a terminal, always, never\n"
         "  --        stop handling options\n"
         "  -         stop handling options and execute stdin\n",
         bad != NULL ? stderr : stdout);
@@ -41,7 +44,7 @@ typedef struct command_line {
   const char *bad; /* the option that is wrong, NULL if none */
 } command_line;
 
-/* Reads options up to the script; changes nothing. */
+/* Reads options up to the script; changes nothing but the choice of colours. */
 static command_line parse (int argc, char **argv, int first) {
   command_line c = {.script = argc};
   for (int i = first; i < argc; i++) {
@@ -50,7 +53,9 @@ static command_line parse (int argc, char **argv, int first) {
     const bool alone = a[2] == '\0';
     if (a[1] == '-' && alone) return c.script = i + 1 < argc ? i + 1 : argc, c;
     if (a[1] == '-' && strcmp(a, "--help") == 0) return c.usage = true, c;
-    if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
+    if (strncmp(a, COLOUR, sizeof COLOUR - 1) == 0) {
+      if (!lgb_choose_colour(a + sizeof COLOUR - 1)) return c.bad = a, c;
+    } else if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
     else if (a[1] == 'E' && alone) c.ignore_environment = true;
     else if (a[1] == 'i' && alone) c.interactive = c.version = true;
     else if (a[1] == 'v' && alone) c.version = true;
@@ -71,8 +76,8 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fprintf(stderr, PROGRAM ": %s\n", message != NULL ? message : "(error message not a string)");
-  fflush(stderr);
+  fputs(PROGRAM ": ", stderr);
+  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }

@@ -139,6 +139,12 @@ function core.is_promise(x) end
 --- "script.lua:12" of the nearest caller outside the library.
 function core.line() end
 
+--- The script line that made a tensor, "" where that is unknown, and the bytes of its value, 0 while it is lazy.
+---@param x gibbous.tensor
+---@return string
+---@return integer
+function core.made(x) end
+
 --- Bytes and blocks in the ledger, nodes in the graph.
 function core.live() end
 
@@ -334,6 +340,11 @@ function core.figure_text(f, columns, rows, colour, ascii) end
 
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
+
+--- The width of the terminal that a file descriptor is; nil: it is none, or does not say.
+---@param fd integer
+---@return integer?
+function core.columns(fd) end
 
 --- Columns and rows of the terminal, and whether there is one.
 function core.terminal() end

@@ -49,6 +49,9 @@ command["-E"] = true
 --- Turns warnings on.
 command["-W"] = true
 
+--- Colours of errors and values: at a terminal (auto), always or never. NO_COLOR=1 in the environment is never.
+command["--color=WHEN"] = true
+
 --- Ends the options.
 command["--"] = true
 
