@@ -10,7 +10,7 @@ gb.optim = {}
 
 ---@class gibbous.minimize.options
 ---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
----@field steps? integer  at most; 200, of "adam" and "sgd" 500
+---@field steps? integer  at most; default: 200, of "adam" and "sgd" 500
 ---@field lr? number  step length of "adam" (0.05) and "sgd" (1e-3)
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
