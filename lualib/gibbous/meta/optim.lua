@@ -29,7 +29,7 @@ gb.optim = {}
 function gb.optim.minimize(f, root, o) end
 
 ---@class gibbous.first_order.options
----@field lr? number  step length; of adam 0.05, of sgd 1e-3
+---@field lr? number  step length; default: of adam 0.05, of sgd 1e-3
 
 --- An optimiser by Adam, for loops of one's own.
 ---@param root any  parameters, or what has some
