@@ -114,6 +114,14 @@ function M.with(t, values, f)
   return table.unpack(got, 2, got.n)
 end
 
+--- The text of an error without the list of what there is, where the text that is expected says none.
+function M.without_list(text, expected)
+  for _, list in ipairs{" %(it has [^)]*%)$", "; there are [%w_, ]*$", " known: [%w_, ]*$", ", there are none$"} do
+    if not expected:find(list) and not expected:find "lists them" then text = text:gsub(list, "") end
+  end
+  return text
+end
+
 --- A path for a file of this run, with an ending; removed by M.sweep.
 local made <const> = {}
 

@@ -1,6 +1,6 @@
 --- Plants bugs in the Lua library at lines that a seed draws, and says which of them the specs see.
 --   build/gibbous tests/mutate.lua [seed [count [first]]]        from the root of the tree; default: seed 1, 40 bugs
--- A line of code is drawn from all of lualib/ (not the annotations of _meta.lua), then one change that applies to it: a comparison
+-- A line of code is drawn from all of lualib/ (not the declarations in meta/), then one change that applies to it: a comparison
 -- flipped, + for -, and for or, 'not' dropped, a constant off by one, true for false, min for max, two arguments in each other's
 -- place, a statement left out, a letter of a text. The specs of its module run first, then all others, until one is red.
 -- A change that does not compile is replaced by another draw. One that cannot be told from the original counts as nothing, but only
@@ -208,7 +208,7 @@ end
 --- All lines of the library that take a change: {module, from, to, number, list}.
 local function all_lines()
   local out <const> = {}
-  local pipe <close> = io.popen "cd lualib/gibbous && find . -name '*.lua' ! -name _meta.lua | LC_ALL=C sort"
+  local pipe <close> = io.popen "cd lualib/gibbous && find . -name '*.lua' ! -path './meta/*' | LC_ALL=C sort"
   for path in pipe:lines() do
     local module <const> = path:sub(3)
     local text <const> = read("lualib/gibbous/" .. module)

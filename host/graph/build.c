@@ -255,8 +255,8 @@ gb_status gb_matmul (gb_node *a, gb_node *b, gb_node **out, gb_error *err) {
     return gb_fail(err, GB_ESHAPE, "matmul: expected vectors or matrices: %s, %s", gb_node_text(a, ta),
                    gb_node_text(b, tb));
   if (s->dim[s->ndim - 1] != t->dim[column ? 0 : t->ndim - 2])
-    return gb_fail(err, GB_ESHAPE, "matmul: inner sizes differ: %s, %s", gb_node_text(a, ta),
-                   gb_node_text(b, tb));
+    return gb_fail(err, GB_ESHAPE, "matmul: inner sizes differ (n x k by k x m; x:t() transposes): %s, %s",
+                   gb_node_text(a, ta), gb_node_text(b, tb));
   gb_formula e;
   gb_formula_init(&e, a->graph, err);
   if (row && column)

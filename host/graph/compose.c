@@ -152,8 +152,10 @@ gb_status gb_stack (int n, gb_node *const *a, int axis, gb_node **out, gb_error 
   char t0[GB_NODE_TEXT], t1[GB_NODE_TEXT];
   for (int i = 1; i < n; i++)
     if (!gb_shape_equal(gb_node_shape(a[0]), gb_node_shape(a[i])))
-      return gb_fail(err, GB_ESHAPE, "stack: shapes differ: %s, %s", gb_node_text(a[0], t0),
-                     gb_node_text(a[i], t1));
+      return gb_fail(
+          err, GB_ESHAPE,
+          "stack: shapes differ, all must be the same (gb.cat joins along an axis there is): %s, %s",
+          gb_node_text(a[0], t0), gb_node_text(a[i], t1));
   gb_node **layer = malloc((size_t)n * sizeof *layer);
   if (layer == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the inputs of stack");
   gb_status st = GB_OK;

@@ -134,7 +134,8 @@ static gb_status broadcast_all (const rule *r, gb_shape *out) {
     if (!gb_shape_broadcast(&so_far, shape_at(r, i), out))
       return bad_shape(r, ranks_differ ? "shapes do not fit (of unequal ranks only one may grow; "
                                          "an outer form is written with unsqueeze)"
-                                       : "shapes do not fit");
+                                       : "shapes do not fit (they align at the right, axes of size 1 grow; "
+                                         "x:matmul(y) multiplies matrices)");
   }
   return GB_OK;
 }
@@ -437,7 +438,8 @@ static gb_status shape_matmul (const rule *r) {
   GB_TRY(need_floats(r, 2));
   GB_TRY(same_dtypes(r, 0, 2));
   if (a->ndim < 2 || b->ndim < 2) return bad_shape(r, "expected matrices");
-  if (from_end(a, 1) != from_end(b, 2)) return bad_shape(r, "inner sizes differ");
+  if (from_end(a, 1) != from_end(b, 2))
+    return bad_shape(r, "inner sizes differ (n x k by k x m; x:t() transposes)");
   GB_TRY(batched(r, 2, from_end(a, 2), from_end(b, 1), &s));
   set_shape(r, 0, dtype_at(r, 0), &s);
   return GB_OK;
@@ -484,7 +486,8 @@ static gb_status shape_cat (const rule *r) {
     const gb_shape *t = shape_at(r, i), level = t->ndim == s.ndim ? with_dim(t, axis, s.dim[axis]) : *t;
     if (!gb_shape_equal(&level, &s)) {
       const rule pair = {.op = r->op, .nin = 2, .in = (gb_node *const[]){r->in[0], r->in[i]}, .err = r->err};
-      return bad_shape(&pair, "shapes differ in another axis than the joined one");
+      return bad_shape(&pair, t->ndim == s.ndim ? "shapes differ in another axis than the joined one"
+                                                : "numbers of dimensions differ (unsqueeze adds one)");
     }
     if (__builtin_add_overflow(s.dim[axis], t->dim[axis], &s.dim[axis]))
       return bad_shape(r, "size overflows");

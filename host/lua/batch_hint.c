@@ -35,7 +35,7 @@ static int lazy (lua_State *L) {
     batch = lgb_optinteger(L, n, "batch", 1);
     n--;
   }
-  luaL_argcheck(L, n > 0, 1, "a tensor expected");
+  lgb_argcheck(L, n > 0, 1, "a tensor expected");
   luaL_checkstack(L, n + LUA_MINSTACK, "lazy");
   size_t extent = 0;
   gb_node *first = NULL;

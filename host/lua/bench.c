@@ -16,8 +16,8 @@ static void set_rate (lua_State *L, const char *key, double rate) {
 static int bench_rates (lua_State *L) {
   const double seconds = luaL_optnumber(L, 1, 0.2);
   const lua_Integer threads = luaL_optinteger(L, 2, 1);
-  luaL_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
-  luaL_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
+  lgb_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
+  lgb_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
   const gb_device *dev = lgb_session_of(L)->device;
   gb_device_peak peak;
   gb_error err;

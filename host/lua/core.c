@@ -1,6 +1,8 @@
 /* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
+#include <sys/ioctl.h>
+
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
@@ -33,8 +35,25 @@ static int core_leaf (lua_State *L) {
 /* core.name(x, name): names a tensor in plans and messages, unless it has a name; gives x */
 static int core_name (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
-  gb_node_set_name(x, luaL_checkstring(L, 2));
+  gb_node_set_name(x, lgb_checkstring(L, 2));
   lua_settop(L, 1);
+  return 1;
+}
+
+/* core.made(x) -> the script line that made the tensor, "" if unknown, and the bytes of its value, 0 without one */
+static int core_made (lua_State *L) {
+  const gb_node *x = lgb_checknode(L, 1);
+  const size_t numel = gb_shape_numel(gb_node_shape(x));
+  lua_pushstring(L, x->where);
+  lua_pushinteger(L, gb_node_has_value(x) ? (lua_Integer)(numel * gb_dtype_size(gb_node_dtype(x))) : 0);
+  return 2;
+}
+
+/* core.columns(fd): the width of that terminal; nil: it is none, or does not say */
+static int core_columns (lua_State *L) {
+  struct winsize w;
+  if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  else lua_pushnil(L);
   return 1;
 }
 
@@ -65,7 +84,7 @@ static void set_figure (void *ud, const char *name, double *value) {
 /* core.figures(device): what its prices come from, by name; nil: it has none. Measures it where that was not done. */
 static int core_figures (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  gb_device *dev = lgb_checkdevice(L, s, luaL_checkstring(L, 1));
+  gb_device *dev = lgb_checkdevice(L, s, lgb_checkstring(L, 1));
   const gb_device_profile *figures;
   gb_error err;
   if (dev->ops->price == NULL) return 0;
@@ -99,8 +118,8 @@ static int core_line (lua_State *L) {
 
 /* core.nearest(name, list): the most similar string of the list, nil if none is near */
 static int core_nearest (lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  const char *name = lgb_checkstring(L, 1);
+  lgb_checktype(L, 2, LUA_TTABLE);
   const size_t n = (size_t)lua_rawlen(L, 2);
   const char **names = lgb_scratch(L, n + 1, sizeof *names);
   size_t count = 0;
@@ -126,7 +145,7 @@ static int core_live (lua_State *L) {
 /* core.fail_after(n [, device]): the n-th allocation from now (from 0) and all later ones fail; -1: never again. For
 ** tests. */
 static int core_fail_after (lua_State *L) {
-  const lua_Integer n = luaL_checkinteger(L, 1);
+  const lua_Integer n = lgb_checkinteger(L, 1);
   lgb_session *s = lgb_session_of(L);
   const char *name = luaL_optstring(L, 2, NULL);
   gb_ledger *l = &(name == NULL ? s->device : lgb_checkdevice(L, s, name))->ledger;
@@ -147,6 +166,7 @@ static int core_last_run (lua_State *L) {
 }
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
+                                              {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},
@@ -158,6 +178,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"leaf", core_leaf},
                                               {"line", core_line},
                                               {"live", core_live},
+                                              {"made", core_made},
                                               {"modules", lgb_embed_modules},
                                               {"name", core_name},
                                               {"nearest", core_nearest},

@@ -2,6 +2,7 @@
 ** that raise them. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -72,15 +73,20 @@ void lgb_wrap_error (lua_State *L, gb_status code, const char *who) {
     return;
   }
   lua_pop(L, 1);
-  luaL_traceback(L, L, NULL, 1);
+  lgb_traceback(L, NULL, 1);
   lua_setfield(L, -2, "traceback");
 }
+
+static const char not_pd_hint[] =
+    "more noise, or jitter on the diagonal, mends a covariance that rounding spoiled; "
+    "gb.linalg.lstsq and gb.linalg.eigh take other matrices";
 
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   if (code == GB_ECALLBACK && take_error(L)) return lua_error(L);
   if (code == GB_EINTR) gb_interrupt_clear(); /* answered: the next command starts afresh */
   const char *text = err->text[0] != '\0' ? err->text : gb_status_text(code);
   if (wants_prefix(code, text)) text = lua_pushfstring(L, "%s: %s", gb_status_text(code), text);
+  if (code == GB_ENOTPD && err->order > 0) text = lua_pushfstring(L, "%s; %s", text, not_pd_hint);
   push_error(L, gb_status_code(code), text);
   set_number(L, "need", err->need, err->need > 0);
   set_number(L, "have", err->have, err->need > 0);
@@ -127,8 +133,8 @@ int lgb_result (lua_State *L, gb_status st, const gb_error *err) {
 
 /* core.error(code, message [, fields]) -> an error object, not raised */
 int lgb_core_error (lua_State *L) {
-  const char *code = luaL_checkstring(L, 1);
-  const char *message = luaL_checkstring(L, 2);
+  const char *code = lgb_checkstring(L, 1);
+  const char *message = lgb_checkstring(L, 2);
   push_error(L, code, message);
   if (!lua_istable(L, 3)) return 1;
   for (lua_pushnil(L); lua_next(L, 3);) {
@@ -146,7 +152,7 @@ int lgb_core_raise (lua_State *L) {
 }
 
 static int error_tostring (lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   lua_getfield(L, 1, "line");
   lua_getfield(L, 1, "message");
   const char *line = lua_tostring(L, -2), *message = lua_tostring(L, -1);
@@ -169,6 +175,61 @@ void lgb_error_meta (lua_State *L) {
   lgb_keep_error(L);
   lgb_newmeta(L, LGB_ERROR, meta);
   lua_pop(L, 1);
+}
+
+/* -- tracebacks */
+
+static bool is_library (lua_State *L, int level) {
+  lua_Debug ar;
+  if (!lua_getstack(L, level, &ar)) return false;
+  lua_getinfo(L, "S", &ar);
+  if (*ar.what == 'C') return lua_getstack(L, level + 1, &ar) && is_library(L, level + 1);
+  return strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) == 0;
+}
+
+static void add_folded (luaL_Buffer *b, int calls) {
+  if (calls == 0) return;
+  lua_pushfstring(b->L, calls == 1 ? "\n\t(%d call within the library)" : "\n\t(%d calls within the library)",
+                  calls);
+  luaL_addvalue(b);
+}
+
+/* Every line of Lua's traceback but the first is a level, the remark that levels are skipped, or that tail calls have
+** replaced others, which belongs to the level above. */
+void lgb_traceback (lua_State *L, const char *text, int level) {
+  luaL_traceback(L, L, text, level);
+  if (getenv("GIBBOUS_LUA_DIR") != NULL) return; /* who works on the library sees it */
+  const char *line = strstr(lua_tostring(L, -1), "\nstack traceback:");
+  if (line == NULL) line = lua_tostring(L, -1);
+  const char *at = strchr(line + 1, '\n');
+  const int whole = lua_gettop(L);
+  int folded = 0;
+  bool library = false;
+  luaL_Buffer b;
+  luaL_checkstack(L, 16, "a traceback");
+  luaL_buffinit(L, &b);
+  luaL_addlstring(&b, lua_tostring(L, whole),
+                  at != NULL ? (size_t)(at - lua_tostring(L, whole)) : lua_rawlen(L, whole));
+  while (at != NULL) {
+    const char *end = strchr(at + 1, '\n');
+    const size_t n = end != NULL ? (size_t)(end - at) : strlen(at);
+    int skipped;
+    const bool is_skip = sscanf(at, "\n\t...\t(skipping %d levels)", &skipped) == 1;
+    if (is_skip) level += skipped;
+    else if (strncmp(at, "\n\t(...tail calls...)", n) != 0) {
+      library = is_library(L, level++);
+      folded += library;
+    }
+    if (is_skip || !library) {
+      add_folded(&b, folded);
+      folded = 0;
+      luaL_addlstring(&b, at, n);
+    }
+    at = end;
+  }
+  add_folded(&b, folded);
+  luaL_pushresult(&b);
+  lua_remove(L, whole);
 }
 
 /* Edit distance of two short names; anything longer than the row counts as far. */

@@ -272,7 +272,7 @@ static int resize_part (lua_State *L) {
   push_callback(L, v->f, "bytes");
   for (int i = 0; i < v->nin; i++) lgb_pushshape(L, &v->shape[i]);
   lua_call(L, v->nin, 1);
-  BYTES(*v->attr) = luaL_checkinteger(L, -1);
+  BYTES(*v->attr) = lgb_checkinteger(L, -1);
   return 0;
 }
 
@@ -331,7 +331,7 @@ static int batch_part (lua_State *L) {
   if (lua_isnil(L, -1)) return 0; /* it declares none */
   for (int i = 0; i < v->nin; i++) lgb_pushshape(L, gb_node_shape(v->node[i]));
   lua_call(L, v->nin, 1);
-  BYTES(*v->attr) = luaL_checkinteger(L, -1);
+  BYTES(*v->attr) = lgb_checkinteger(L, -1);
   return 0;
 }
 
@@ -378,8 +378,8 @@ static lua_State *main_thread (lua_State *L) {
 /* core.func(name, {run, grad, bytes}, batched, map_axes) -> an op for core.call. Without 'bytes' no plan
 ** takes it. */
 static int func_new (lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  const char *name = lgb_checkstring(L, 1);
+  lgb_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 4);
   func_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   box->number = -1;
@@ -419,11 +419,11 @@ static int func_call (lua_State *L) {
   const func_box *box = luaL_checkudata(L, 1, LGB_FUNC);
   lua_settop(L, 5);
   const gb_shape shape = lgb_checkshape(L, 3, 3);
-  const gb_dtype t = lgb_checkdtype(L, luaL_checkstring(L, 4));
-  const gb_attr attr = {.i = {box->number, luaL_checkinteger(L, 5)}};
+  const gb_dtype t = lgb_checkdtype(L, lgb_checkstring(L, 4));
+  const gb_attr attr = {.i = {box->number, lgb_checkinteger(L, 5)}};
   size_t n;
   gb_node **in = lgb_checklist(L, 2, &n);
-  luaL_argcheck(L, n > 0 && n <= INT32_MAX, 2, "at least one tensor expected");
+  lgb_argcheck(L, n > 0 && n <= INT32_MAX, 2, "at least one tensor expected");
   gb_node **same = lgb_scratch(L, n, sizeof *same);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
@@ -435,7 +435,7 @@ static int func_call (lua_State *L) {
 
 /* core.bytes(size, what): a number of bytes from a number or "1 MiB" */
 static int func_bytes (lua_State *L) {
-  lua_pushinteger(L, (lua_Integer)lgb_tobytes(L, 1, luaL_checkstring(L, 2)));
+  lua_pushinteger(L, (lua_Integer)lgb_tobytes(L, 1, lgb_checkstring(L, 2)));
   return 1;
 }
 

@@ -41,7 +41,7 @@ static gb_node *target_on_top (lua_State *L) {
 /* Pushes scratch, a table of anchors, and the result: a tensor, or a table with the same keys. */
 static targets checktargets (lua_State *L, int arg) {
   const bool single = lgb_tonode(L, arg) != NULL;
-  if (!single) luaL_checktype(L, arg, LUA_TTABLE);
+  if (!single) lgb_checktype(L, arg, LUA_TTABLE);
   targets g = {.n = single ? 1 : count_entries(L, arg)};
   luaL_checkstack(L, 12, "grad");
   g.node = lgb_scratch(L, g.n, sizeof *g.node);

@@ -85,7 +85,7 @@ static char optcharacter (lua_State *L, int arg, const char *name) {
 static int csv_read (lua_State *L) {
   static const char *const names[] = {"skip", "delimiter", "decimal", "na", "has_names", "max_ratio", NULL};
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   lgb_checkoptions(L, 2, names);
   const gb_csv_options o = {.skip = (size_t)lgb_optinteger(L, 2, "skip", 0),
                             .delimiter = optcharacter(L, 2, "delimiter"),
@@ -114,8 +114,8 @@ static int csv_read (lua_State *L) {
 /* The column of text k of the frame at 'arg'. */
 static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t *rows) {
   const gb_frame *f = luaL_checkudata(L, arg, LGB_FRAME);
-  luaL_argcheck(L, k >= 1 && (size_t)k <= f->ncols && f->column[k - 1].kind == GB_COLUMN_TEXT, arg,
-                "no column of text");
+  lgb_argcheck(L, k >= 1 && (size_t)k <= f->ncols && f->column[k - 1].kind == GB_COLUMN_TEXT, arg,
+               "no column of text");
   *rows = f->nrows;
   return &f->column[k - 1];
 }
@@ -123,7 +123,7 @@ static const gb_column *check_text (lua_State *L, int arg, lua_Integer k, size_t
 /* core.csv_text(frame, k) -> the cells of a column of text */
 static int csv_text (lua_State *L) {
   size_t rows;
-  const gb_column *c = check_text(L, 1, luaL_checkinteger(L, 2), &rows);
+  const gb_column *c = check_text(L, 1, lgb_checkinteger(L, 2), &rows);
   const char *at = gb_host_elements(&c->text);
   lua_createtable(L, rows < INT_MAX ? (int)rows : 0, 0);
   for (size_t i = 0; i < rows; i++, at += strlen(at) + 1) {
@@ -141,17 +141,17 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
   size_t n;
   if (lua_istable(L, -1)) {
     lua_rawgeti(L, -1, 2);
-    const lua_Integer k = luaL_checkinteger(L, -1);
+    const lua_Integer k = lgb_checkinteger(L, -1);
     lua_rawgeti(L, -2, 1);
     c.text = gb_host_elements(&check_text(L, lua_gettop(L), k, &n)->text);
     lua_pop(L, 2);
   } else {
     *held = *lgb_value(L, s, lgb_checknode(L, lua_gettop(L)));
     c.value = held;
-    luaL_argcheck(L, held->shape.ndim == 1, 2, "vectors expected");
+    lgb_argcheck(L, held->shape.ndim == 1, 2, "vectors expected");
     n = c.value->shape.dim[0];
   }
-  luaL_argcheck(L, first || n == *rows, 2, "columns of one length expected");
+  lgb_argcheck(L, first || n == *rows, 2, "columns of one length expected");
   *rows = n;
   return c;
 }
@@ -159,14 +159,14 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
 /* core.csv_write(path, x (n, d) or (n), {names}), or a list of vectors and {frame, k} in place of x */
 static int csv_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   const bool is_list = lua_type(L, 2) == LUA_TTABLE && lua_getmetatable(L, 2) == 0;
   size_t rows = 1, cols = 1;
   const gb_tensor *t = NULL;
   if (is_list) cols = lua_rawlen(L, 2);
   else {
     t = lgb_value(L, s, lgb_checknode(L, 2));
-    luaL_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
+    lgb_argcheck(L, t->shape.ndim <= 2, 2, "a vector or matrix expected");
     rows = t->shape.ndim == 0 ? 1 : t->shape.dim[0];
     cols = t->shape.ndim < 2 ? 1 : t->shape.dim[1];
   }
@@ -182,7 +182,7 @@ static int csv_write (lua_State *L) {
   const bool named = lua_istable(L, 3);
   for (size_t k = 0; named && k < cols; k++) {
     lua_rawgeti(L, 3, (lua_Integer)k + 1);
-    column[k].name = luaL_checkstring(L, -1); /* the string stays in the list */
+    column[k].name = lgb_checkstring(L, -1); /* the string stays in the list */
     lua_pop(L, 1);
   }
   gb_error err;
@@ -193,7 +193,7 @@ static int csv_write (lua_State *L) {
 /* core.file_exists(path): is anything there? */
 static int file_exists (lua_State *L) {
   struct stat st;
-  lua_pushboolean(L, stat(luaL_checkstring(L, 1), &st) == 0);
+  lua_pushboolean(L, stat(lgb_checkstring(L, 1), &st) == 0);
   return 1;
 }
 
@@ -204,7 +204,7 @@ static int file_lead (lua_State *L) {
   size_t got = 0;
   gb_infile f;
   gb_error err;
-  lgb_result(L, gb_infile_open(luaL_checkstring(L, 1), &f, &err), &err);
+  lgb_result(L, gb_infile_open(lgb_checkstring(L, 1), &f, &err), &err);
   const gb_status st = gb_infile_read(&f, lead, sizeof lead, &got, &err);
   gb_infile_close(&f);
   lgb_result(L, st, &err);
@@ -214,7 +214,7 @@ static int file_lead (lua_State *L) {
 
 static int npy_read (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   gb_tensor *held = lgb_newholder(L);
   gb_error err;
   lgb_result(L, gb_npy_read(&s->home->ledger, path, s->where, held, &err), &err);
@@ -225,7 +225,7 @@ static int npy_read (lua_State *L) {
 /* core.npy_map(path): the array where it lies in the file, on the host */
 static int npy_map (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   const int device = s->home == s->device ? 0 : lgb_devicenumber(L, s, s->home->name);
   gb_tensor *held = lgb_newholder(L);
   gb_error err;
@@ -237,7 +237,7 @@ static int npy_map (lua_State *L) {
 
 static int npy_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   gb_node *x = lgb_checknode(L, 2);
   gb_error err;
   lgb_result(L, gb_npy_write(path, lgb_value(L, s, x), &err), &err);
@@ -253,7 +253,7 @@ static int tensor_set_gc (lua_State *L) {
 ** core.safetensors_write does */
 static int safetensors_read (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = lgb_checkstring(L, 1);
   gb_tensor_set *set = lua_newuserdatauv(L, sizeof *set, 0);
   *set = (gb_tensor_set){0};
   lgb_setmeta(L, LGB_TENSOR_SET);
@@ -292,8 +292,8 @@ static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
   *out = lgb_scratch(L, n + 1, sizeof **out);
   n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
-    luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg,
-                  "strings by name expected");
+    lgb_argcheck(L, lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TSTRING, arg,
+                 "strings by name expected");
     (*out)[n++] = (gb_named_text){whole_string(L, -2), whole_string(L, -1)};
   }
   return n;
@@ -324,8 +324,8 @@ static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_te
 /* core.safetensors_write(path, {name = tensor} [, {key = text}]) */
 static int safetensors_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *path = luaL_checkstring(L, 1);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  const char *path = lgb_checkstring(L, 1);
+  lgb_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 3);
   gb_tensor_set set = {0};
   set.ntensors = borrow_tensors(L, s, 2, &set.tensor);
@@ -345,7 +345,7 @@ static gb_status fold_run (void *ud, const void *p, size_t bytes) {
 ** bits, in order */
 static int digest (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   uint64_t h = 0;
   const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
@@ -377,7 +377,7 @@ static int glob_gc (lua_State *L) {
 
 /* core.glob(pattern): the paths that match, sorted */
 static int paths (lua_State *L) {
-  const char *pattern = luaL_checkstring(L, 1);
+  const char *pattern = lgb_checkstring(L, 1);
   glob_t *g = lua_newuserdatauv(L, sizeof *g, 0);
   *g = (glob_t){0};
   lgb_setmeta(L, LGB_GLOB);

@@ -93,6 +93,8 @@ static inline bool lgb_in_finalizer (lua_State *L) { return lua_gc(L, LUA_GCISRU
 
 /* error.c */
 void lgb_error_meta (lua_State *L);
+/* Pushes Lua's traceback from this level, with the calls within the library folded. text: may be NULL */
+void lgb_traceback (lua_State *L, const char *text, int level);
 int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int lgb_result (lua_State *L, gb_status st, const gb_error *err); /* 1 or raises */
@@ -141,6 +143,15 @@ typedef gb_status lgb_along (gb_node *x, int axis, gb_node **out, gb_error *err)
 int lgb_apply1 (lua_State *L, lgb_unary *f);
 int lgb_apply2 (lua_State *L, lgb_binary *f);
 int lgb_apply_along (lua_State *L, lgb_along *f, int extra);
+
+/* usage.c: as those of the auxiliary library, at the script's line; how to call the function comes last. They raise. */
+int lgb_argerror (lua_State *L, int arg, const char *what);
+int lgb_typeerror (lua_State *L, int arg, const char *expected);
+void lgb_argcheck (lua_State *L, bool holds, int arg, const char *what);
+void lgb_checktype (lua_State *L, int arg, int type);
+lua_Number lgb_checknumber (lua_State *L, int arg);
+lua_Integer lgb_checkinteger (lua_State *L, int arg);
+const char *lgb_checkstring (lua_State *L, int arg);
 
 /* options.c */
 /* the value as errors show it: a NaN has no sign; left on the stack */

@@ -7,7 +7,7 @@ static int m_matmul (lua_State *L) { return lgb_apply2(L, gb_matmul); }
 /* gb.einsum("ij,jk->ik", x, y, ...) */
 static int linalg_einsum (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  const char *spec = luaL_checkstring(L, 1);
+  const char *spec = lgb_checkstring(L, 1);
   const int n = lua_gettop(L) - 1;
   gb_node **in = lgb_scratch(L, (size_t)n, sizeof *in);
   for (int i = 0; i < n; i++) in[i] = lgb_checknode(L, i + 2);
@@ -90,7 +90,7 @@ static int core_radial (lua_State *L) {
   gb_node *s = lgb_checknode(L, 2);
   gb_node *c = lgb_checkoperand(L, 3, s);
   gb_node *alpha = lua_isnil(L, 4) ? NULL : lgb_checkoperand(L, 4, s);
-  luaL_argcheck(L, (alpha != NULL) == (p == GB_RQ), 4, "alpha goes with profile 'rq', and only with it");
+  lgb_argcheck(L, (alpha != NULL) == (p == GB_RQ), 4, "alpha goes with profile 'rq', and only with it");
   lgb_tensor *z = lgb_newtensor(L);
   gb_error err;
   return lgb_result(L, gb_radial(p, s, c, alpha, &z->node, &err), &err);

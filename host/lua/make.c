@@ -68,7 +68,11 @@ static void fill_whole (lua_State *L, filler *f, int depth) {
   int whole;
   void *to = gb_host_elements(f->out);
   const lua_Integer v = lua_tointegerx(L, -1, &whole);
-  if (!whole) lgb_fail(L, GB_EDTYPE, "element %s is not a whole number", path_text(L, f, depth - 1));
+  if (!whole) {
+    const char *got = lgb_shown(L, -1);
+    lgb_fail(L, GB_EDTYPE, "element %s is not a whole number, as %s holds, but %s: without dtype it is kept",
+             path_text(L, f, depth - 1), gb_dtype_name(f->out->dtype), got);
+  }
   if (f->out->dtype == GB_I64) ((int64_t *)to)[f->at++] = v;
   else if (v == gb_i64_to_i32(v)) ((int32_t *)to)[f->at++] = gb_i64_to_i32(v);
   else
@@ -95,8 +99,9 @@ static void fill_element (lua_State *L, filler *f, int depth) {
              path_text(L, f, depth - 1));
   } else {
     const char *got = luaL_typename(L, -1);
-    lgb_fail(L, type == LUA_TTABLE ? GB_ESHAPE : GB_EDTYPE, "element %s must be a %s, got %s",
-             path_text(L, f, depth - 1), want_boolean ? "boolean" : "number", got);
+    lgb_fail(L, type == LUA_TTABLE ? GB_ESHAPE : GB_EDTYPE, "element %s must be a %s, got %s%s",
+             path_text(L, f, depth - 1), want_boolean ? "boolean" : "number", got,
+             type == LUA_TNIL ? "; a list has no holes: 0 / 0 is a value that is missing" : "");
   }
 }
 
@@ -142,7 +147,7 @@ static int make_tensor (lua_State *L) {
   if (x != NULL) return tensor_of_tensor(L, x, lgb_optdtype(L, 2, gb_node_dtype(x)), device);
   const int type = lua_type(L, 1);
   if (type != LUA_TTABLE && type != LUA_TNUMBER && type != LUA_TBOOLEAN)
-    return luaL_typeerror(L, 1, "number or list");
+    return lgb_typeerror(L, 1, "number or list");
   luaL_checkstack(L, 4 * GB_MAXDIM, "nested lists");
   bool booleans;
   const gb_shape shape = shape_of_lists(L, 1, &booleans);
@@ -179,7 +184,8 @@ static gb_shape checkmaker (lua_State *L, int first, const char *const *names, i
   }
   const gb_shape s = lgb_checkshape(L, first, last);
   for (int i = 0; i < s.ndim; i++)
-    if (s.dim[i] == SIZE_MAX) lgb_fail(L, GB_ESHAPE, "bad extent -1");
+    if (s.dim[i] == SIZE_MAX)
+      lgb_fail(L, GB_ESHAPE, "%s: bad extent -1: extents are whole numbers, 0 or more", lgb_function_name(L));
   return s;
 }
 
@@ -215,9 +221,9 @@ static int make_ones (lua_State *L) { return make_all(L, 1); }
 static int make_full (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   const int type = lua_type(L, 2);
-  if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) return luaL_typeerror(L, 2, "number or boolean");
+  if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) return lgb_typeerror(L, 2, "number or boolean");
   lgb_checkoptions(L, 3, make_options);
   lgb_optdevice(L, 3, 0);
   const gb_dtype t = lgb_optdtype(L, 3, type == LUA_TBOOLEAN ? GB_BOOL : s->dtype);
@@ -238,8 +244,10 @@ static int make_empty (lua_State *L) {
 }
 
 static size_t checkcount (lua_State *L, int arg) {
-  const lua_Integer n = luaL_checkinteger(L, arg);
-  if (n < 0 || n > (lua_Integer)PTRDIFF_MAX / 8) lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
+  const lua_Integer n = lgb_checkinteger(L, arg);
+  if (n < 0 || n > (lua_Integer)PTRDIFF_MAX / 8)
+    lgb_fail(L, GB_ESHAPE, "%s: bad extent %lld: extents are whole numbers, 0 or more", lgb_function_name(L),
+             (long long)n);
   return (size_t)n;
 }
 
@@ -311,7 +319,7 @@ static int make_range (lua_State *L) {
     lua_insert(L, 3);
     lua_settop(L, 4);
   }
-  const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2), step = luaL_optnumber(L, 3, 1);
+  const double a = lgb_checknumber(L, 1), b = lgb_checknumber(L, 2), step = luaL_optnumber(L, 3, 1);
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4, 0);
   if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))
@@ -346,7 +354,7 @@ static int push_wide_linspace (lua_State *L, lgb_session *s, double a, double b,
 static int make_linspace (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 4);
-  const double a = luaL_checknumber(L, 1), b = luaL_checknumber(L, 2);
+  const double a = lgb_checknumber(L, 1), b = lgb_checknumber(L, 2);
   const size_t n = checkcount(L, 3);
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4, 0);

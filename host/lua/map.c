@@ -65,7 +65,7 @@ static int m_clamp (lua_State *L) {
   lgb_enter(L);
   lua_settop(L, 3);
   gb_node *x = lgb_checknode(L, 1);
-  luaL_argcheck(L, !lua_isnil(L, 2) || !lua_isnil(L, 3), 2, "a bound expected");
+  lgb_argcheck(L, !lua_isnil(L, 2) || !lua_isnil(L, 3), 2, "a bound expected");
   for (int i = 2; i <= 3; i++)
     if (lua_type(L, i) == LUA_TNUMBER && lua_tonumber(L, i) != lua_tonumber(L, i))
       return lgb_fail(L, GB_EOPTION, "clamp: a bound is NaN");

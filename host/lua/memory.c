@@ -154,7 +154,7 @@ static void add_others (lua_State *L, luaL_Buffer *b, int report) {
 ** largest holders */
 static int report_tostring (lua_State *L) {
   static const char *const first[] = {"used", "peak", "limit", "graph", "lua"};
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
   lua_getfield(L, 1, "holders");
   const lua_Integer n = lua_istable(L, 2) ? (lua_Integer)lua_rawlen(L, 2) : 0;

@@ -135,7 +135,7 @@ static int m_item (lua_State *L) {
   gb_node *x = lgb_checknode(L, 1);
   char text[GB_SHAPE_TEXT];
   if (gb_shape_numel(gb_node_shape(x)) != 1)
-    return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s",
+    return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s: x:totable() gives all of them",
                     gb_shape_text(gb_node_shape(x), text));
   const size_t origin[GB_MAXDIM] = {0};
   const gb_tensor t = lgb_host_value(L, s, x);
@@ -255,16 +255,26 @@ static bool is_sized (const char *name) {
   return name[strcspn(name, ":0123456789")] != '\0' && strchr(name, ':') == NULL;
 }
 
+/* What other libraries call types; no device is called so. */
+static bool is_numeric_type (const char *name) {
+  static const char *const types[] = {"bfloat", "boolean", "double", "float", "half",
+                                      "int",    "integer", "long",   "single"};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (strcmp(name, types[i]) == 0) return true;
+  return false;
+}
+
 static target checktarget (lua_State *L, lgb_session *s, const gb_node *x) {
   static const char *const names[] = {"device", "dtype", NULL};
   target to = {gb_node_dtype(x), x->device};
   if (lua_type(L, 2) == LUA_TSTRING) {
     const char *name = lua_tostring(L, 2);
+    if (is_numeric_type(name)) lgb_checkdtype(L, name);
     if (is_sized(name) && !lgb_means_device(s, name)) to.dtype = lgb_checkdtype(L, name);
     else if (!gb_dtype_parse(name, &to.dtype)) to.device = lgb_devicenumber(L, s, name);
     return to;
   }
-  if (!lua_istable(L, 2)) luaL_typeerror(L, 2, "a dtype, a device or a table of them");
+  if (!lua_istable(L, 2)) lgb_typeerror(L, 2, "a dtype, a device or a table of them");
   lgb_checkoptions(L, 2, names);
   const char *device = lgb_optstring(L, 2, "device", NULL);
   if (device != NULL) to.device = lgb_devicenumber(L, s, device);

@@ -50,10 +50,20 @@ const char *lgb_function_name (lua_State *L) {
   return "?";
 }
 
+/* "dtype, device, seed", on the stack */
+static const char *push_names (lua_State *L, const char *const *names) {
+  lua_pushstring(L, *names);
+  while (*++names != NULL) {
+    lua_pushfstring(L, "%s, %s", lua_tostring(L, -1), *names);
+    lua_remove(L, -2);
+  }
+  return lua_tostring(L, -1);
+}
+
 void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
   if (lua_isnoneornil(L, arg)) return;
   if (!lgb_isoptions(L, arg)) {
-    luaL_typeerror(L, arg, "option table");
+    lgb_typeerror(L, arg, lua_pushfstring(L, "option table {%s = ...}", *names));
     return;
   }
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
@@ -65,9 +75,11 @@ void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
     while (*known != NULL && strcmp(*known, key) != 0) known++;
     if (*known != NULL) continue;
     char near[64];
+    const char *list = push_names(L, names);
     if (lgb_nearest(key, names, near, sizeof near))
-      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'?", lgb_function_name(L), key, near);
-    lgb_fail(L, GB_EOPTION, "%s: unknown option '%s'", lgb_function_name(L), key);
+      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'? known: %s", lgb_function_name(L),
+               key, near, list);
+    lgb_fail(L, GB_EOPTION, "%s: unknown option '%s'; known: %s", lgb_function_name(L), key, list);
   }
 }
 

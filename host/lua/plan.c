@@ -178,7 +178,7 @@ static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *con
     lua_rawgeti(L, -1, i);
     lua_getfield(L, -1, "cost");
     lua_call(L, 0, 1);
-    luaL_checktype(L, -1, LUA_TTABLE);
+    lgb_checktype(L, -1, LUA_TTABLE);
     const size_t bytes = bytes_field(L, "bytes"), least = bytes_field(L, "minimum"),
                  kept = bytes_field(L, "kept");
     if (p->kept + bytes > p->peak) p->peak = p->kept + bytes;
@@ -249,7 +249,7 @@ static int plan_new (lua_State *L) {
   gb_node *one = lgb_tonode(L, 1), **outs = &one;
   size_t n = 1;
   if (one == NULL) outs = lgb_checklist(L, 1, &n);
-  luaL_argcheck(L, n > 0, 1, "at least one tensor expected");
+  lgb_argcheck(L, n > 0, 1, "at least one tensor expected");
   outs = lgb_redeemed(L, s, n, outs, GB_WALK_READ, false);
   plan_box *p = lua_newuserdatauv(L, sizeof *p, 2);
   *p = (plan_box){.session = s, .nouts = n};
@@ -336,7 +336,7 @@ static int m_run (lua_State *L) {
   plan_box *p = checkplan(L);
   if (p->running) return lgb_fail(L, GB_EOPTION, "run: the plan is running already");
   if (lua_isnil(L, 2)) return run_in_place(L, p);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  lgb_checktype(L, 2, LUA_TTABLE);
   keep_promises(L, s, 1);
   const size_t n = count_entries(L, 2);
   lua_newtable(L);
@@ -508,7 +508,8 @@ static int plan_tostring (lua_State *L) {
   gb_plan_report r;
   char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT], text[48];
   gb_plan_report_get(p->plan, &r);
-  lua_pushfstring(L, "plan of %d steps  peak %s", r.nsteps, gb_bytes_text(peak_of(p, &r), peak));
+  lua_pushfstring(L, "plan of %d step%s  peak %s", r.nsteps, r.nsteps == 1 ? "" : "s",
+                  gb_bytes_text(peak_of(p, &r), peak));
   push_peaks(L, p->plan);
   lua_pushfstring(L, "  minimum %s", gb_bytes_text(minimum_of(p, &r), minimum));
   lua_concat(L, 3);
@@ -639,7 +640,7 @@ static int plan_index (lua_State *L) {
                                       "variants", "waits",    "close",       "devices", "explain",
                                       "json",     "programs", "run",         "svg",     NULL};
   luaL_checkudata(L, 1, LGB_PLAN);
-  const char *key = luaL_checkstring(L, 2);
+  const char *key = lgb_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
   const plan_box *p = checkplan(L);
   gb_plan_report r;

@@ -160,9 +160,9 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes) {
 static int promise_new (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const gb_shape shape = lgb_checkshape(L, 1, 1);
-  const gb_dtype dtype = lgb_checkdtype(L, luaL_checkstring(L, 2));
-  luaL_checktype(L, 3, LUA_TFUNCTION);
-  luaL_checktype(L, 4, LUA_TFUNCTION);
+  const gb_dtype dtype = lgb_checkdtype(L, lgb_checkstring(L, 2));
+  lgb_checktype(L, 3, LUA_TFUNCTION);
+  lgb_checktype(L, 4, LUA_TFUNCTION);
   lua_settop(L, 4);
   lgb_tensor *t = lgb_newtensor(L);
   push_promises(L);

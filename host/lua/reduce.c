@@ -178,7 +178,7 @@ static int m_topk (lua_State *L) {
   lgb_enter(L);
   lua_settop(L, 4);
   gb_node *x = lgb_checknode(L, 1);
-  const lua_Integer k = luaL_checkinteger(L, 2);
+  const lua_Integer k = lgb_checkinteger(L, 2);
   const int axis = lgb_checkaxis(L, 3, x, 0);
   lgb_checkoptions(L, 4, names);
   const size_t extent = gb_node_shape(x)->dim[axis];

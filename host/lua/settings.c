@@ -214,7 +214,7 @@ static int settings_devices (lua_State *L) {
 /* gb.seed(n): random tensors made from here on are functions of n and of their order */
 static int settings_seed (lua_State *L) {
   gb_graph *g = lgb_enter(L)->graph;
-  const lua_Integer n = luaL_checkinteger(L, 1);
+  const lua_Integer n = lgb_checkinteger(L, 1);
   g->seed = (uint64_t)n;
   g->next_stream = 0;
   return 0;

@@ -45,8 +45,9 @@ static int m_permute (lua_State *L) {
     lua_remove(L, 2);
   }
   if (lua_gettop(L) - 1 != ndim)
-    return lgb_fail(L, GB_ESHAPE, "permute: %d dimensions given for a tensor with %d", lua_gettop(L) - 1,
-                    ndim);
+    return lgb_fail(L, GB_ESHAPE,
+                    "permute: %d dimensions given for a tensor with %d: each is named once, in the new order",
+                    lua_gettop(L) - 1, ndim);
   int axes[GB_MAXDIM];
   unsigned seen = 0;
   for (int i = 0; i < ndim; i++) {
@@ -246,7 +247,7 @@ static gb_node *checkpositions (lua_State *L, lgb_session *s, int arg, const gb_
     lua_rawseti(L, -2, 1);
     lua_replace(L, arg);
   }
-  if (!lua_istable(L, arg)) luaL_typeerror(L, arg, "positions");
+  if (!lua_istable(L, arg)) lgb_typeerror(L, arg, "positions");
   return positions_of_list(L, s, arg, x, axis);
 }
 
@@ -313,7 +314,7 @@ static gb_node **checkjoin (lua_State *L, size_t *n) {
     lua_replace(L, 2);
   }
   gb_node **nodes = lgb_checklist(L, 1, n);
-  luaL_argcheck(L, *n > 0, 1, "at least one tensor expected");
+  lgb_argcheck(L, *n > 0, 1, "at least one tensor expected");
   return nodes;
 }
 

@@ -56,7 +56,7 @@ gb_node *lgb_tonode (lua_State *L, int arg) {
 
 gb_node *lgb_checknode (lua_State *L, int arg) {
   gb_node *n = lgb_tonode(L, arg);
-  if (n == NULL) luaL_typeerror(L, arg, "tensor");
+  if (n == NULL) lgb_typeerror(L, arg, "tensor");
   return n;
 }
 
@@ -111,7 +111,7 @@ gb_node *lgb_checkoperand (lua_State *L, int arg, const gb_node *other) {
   gb_node *n = lgb_tonode(L, arg);
   if (n != NULL) return n;
   const int type = lua_type(L, arg);
-  if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) luaL_typeerror(L, arg, "tensor or number");
+  if (type != LUA_TNUMBER && type != LUA_TBOOLEAN) lgb_typeerror(L, arg, "tensor or number");
   if (other == NULL) check_alone(L, arg);
   const gb_dtype t = type == LUA_TBOOLEAN ? GB_BOOL : number_dtype(L, arg, other);
   if (other != NULL && gb_dtype_is_float(t)) check_beside_floats(L, arg);
@@ -130,17 +130,21 @@ void lgb_checkpair (lua_State *L, int a, int b, gb_node **x, gb_node **y) {
 int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra) {
   const int n = gb_node_shape(x)->ndim + extra;
   if (lua_isnoneornil(L, arg) && n > 0)
-    luaL_argerror(L, arg,
-                  lua_pushfstring(L, "a dimension expected, 1 to %d, or -1 for the last; got no value", n));
-  const lua_Integer d = luaL_checkinteger(L, arg);
+    lgb_argerror(L, arg,
+                 lua_pushfstring(L, "a dimension expected, 1 to %d, or -1 for the last; got no value", n));
+  const lua_Integer d = lgb_checkinteger(L, arg);
   if (d >= 1 && d <= n) return (int)d - 1;
   if (d <= -1 && d >= -n) return (int)d + n;
-  return lgb_fail(L, GB_EINDEX, "dimension %lld of a tensor with %d dimensions", (long long)d,
-                  gb_node_shape(x)->ndim);
+  const int has = gb_node_shape(x)->ndim;
+  if (n == 0)
+    return lgb_fail(L, GB_EINDEX, "%s: a tensor of one element has no dimensions", lgb_function_name(L));
+  return lgb_fail(L, GB_EINDEX,
+                  "%s: dimension %lld of a tensor with %d dimensions: 1 to %d, or -1 for the last",
+                  lgb_function_name(L), (long long)d, has, n);
 }
 
 size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what) {
-  const lua_Integer i = luaL_checkinteger(L, arg), n = (lua_Integer)extent;
+  const lua_Integer i = lgb_checkinteger(L, arg), n = (lua_Integer)extent;
   if (i >= 1 && i <= n) return (size_t)i - 1;
   if (i <= -1 && i >= -n) return (size_t)(i + n);
   return (size_t)lgb_fail(L, GB_EINDEX, "%s %lld is out of range 1..%lld", what, (long long)i, (long long)n);
@@ -150,11 +154,16 @@ static size_t checkextent (lua_State *L, int index, int arg) {
   int whole;
   const lua_Integer n = lua_tointegerx(L, index, &whole);
   if (!whole) {
-    if (lua_type(L, index) != LUA_TNUMBER) return (size_t)luaL_typeerror(L, arg, "extent");
-    return (size_t)lgb_fail(L, GB_ESHAPE, "an extent must be a whole number");
+    if (lua_type(L, index) == LUA_TSTRING)
+      return (size_t)lgb_argerror(
+          L, arg, "extent expected, got string; options come last, in a table: {dtype = \"f32\"}");
+    if (lua_type(L, index) != LUA_TNUMBER) return (size_t)lgb_typeerror(L, arg, "extent");
+    return (size_t)lgb_fail(L, GB_ESHAPE, "%s: an extent must be a whole number, got %s",
+                            lgb_function_name(L), lgb_shown(L, index));
   }
   if (n < -1 || n > (lua_Integer)PTRDIFF_MAX / 8)
-    return (size_t)lgb_fail(L, GB_ESHAPE, "bad extent %lld", (long long)n);
+    return (size_t)lgb_fail(L, GB_ESHAPE, "%s: bad extent %lld: extents are whole numbers, 0 or more",
+                            lgb_function_name(L), (long long)n);
   return (size_t)n; /* -1 becomes SIZE_MAX: inferred or kept, where that has a meaning */
 }
 
@@ -206,17 +215,17 @@ gb_shape lgb_checkshape (lua_State *L, int first, int last) {
 }
 
 gb_node **lgb_checklist (lua_State *L, int arg, size_t *n) {
-  luaL_checktype(L, arg, LUA_TTABLE);
+  if (!lua_istable(L, arg)) lgb_typeerror(L, arg, "list of tensors");
   *n = (size_t)lua_rawlen(L, arg);
   lua_createtable(L, (int)*n, 0);
   gb_node **nodes = lgb_scratch(L, *n, sizeof *nodes);
   for (size_t i = 0; i < *n; i++) {
-    if (lua_rawgeti(L, arg, (lua_Integer)i + 1) == LUA_TNIL) luaL_argerror(L, arg, "list with a hole");
+    if (lua_rawgeti(L, arg, (lua_Integer)i + 1) == LUA_TNIL) lgb_argerror(L, arg, "list with a hole");
     nodes[i] = lgb_tonode(L, lua_gettop(L));
     if (nodes[i] == NULL) {
       const char *what =
           lua_pushfstring(L, "tensor expected at position %d, got %s", (int)i + 1, luaL_typename(L, -1));
-      luaL_argerror(L, arg, what);
+      lgb_argerror(L, arg, what);
     }
     lua_rawseti(L, -3, (lua_Integer)i + 1);
   }
@@ -237,7 +246,7 @@ void lgb_pushshape (lua_State *L, const gb_shape *s) {
 }
 
 static int shape_tostring (lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
   if (n == 0) lua_pushliteral(L, "()");
   luaL_Buffer b;
@@ -267,7 +276,7 @@ static int shape_eq (lua_State *L) {
 
 /* Negative positions count from the end. */
 static int shape_index (lua_State *L) {
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
   if (lua_isinteger(L, 2) && lua_tointeger(L, 2) < 0) {
     lua_rawgeti(L, 1, lua_tointeger(L, 2) + n + 1);
@@ -283,13 +292,16 @@ static const struct hint {
 } hints[] = {{"T", "use x:t()"},
              {"add", "use x + y"},
              {"all_close", "use x:allclose(y)"},
+             {"append", "tensors never change: use gb.cat({x, y}, d)"},
              {"astype", "use x:to{dtype = ...}"},
              {"backward", "use gb.grad(y, xs)"},
+             {"cat", "use gb.cat({x, y}, d)"},
              {"clone", "tensors never change: no copy is needed"},
              {"copy", "tensors never change: no copy is needed"},
              {"contiguous", "layout is the planner's affair: leave it out"},
              {"cpu", "use x:to{device = 'cpu'}"},
              {"cuda", "use x:to{device = 'cuda'}"},
+             {"data", "use x:totable() for its numbers, x:detach() without gradients"},
              {"dim", "use x.ndim"},
              {"div", "use x / y"},
              {"dot", "use x:matmul(y)"},
@@ -312,6 +324,7 @@ static const struct hint {
              {"repeat_", "use x:tile(...)"},
              {"size", "use x.shape"},
              {"square", "use x^2"},
+             {"stack", "use gb.stack({x, y}, d)"},
              {"sub", "use x - y"},
              {"tolist", "use x:totable()"},
              {"transpose", "use x:t() or x:permute(...)"},
@@ -337,7 +350,8 @@ static int unknown_field (lua_State *L, const char *key) {
   char near[64];
   if (lgb_nearest(key, names, near, sizeof near))
     return lgb_fail(L, GB_EINDEX, "a tensor has no field '%s', did you mean '%s'?", key, near);
-  return lgb_fail(L, GB_EINDEX, "a tensor has no field '%s'", key);
+  return lgb_fail(L, GB_EINDEX, "a tensor has no field '%s'; at the prompt, x: and Tab list what it has",
+                  key);
 }
 
 static int push_fact (lua_State *L, const gb_node *n, const char *key) {
@@ -382,8 +396,9 @@ static int tensor_index (lua_State *L) {
   if (whole) return push_element(L, t->node);
   return lgb_fail(
       L, GB_EINDEX,
-      "a tensor is indexed by a position or a name, got %s (use x:index(d, idx) for lists and masks)",
-      luaL_typename(L, 2));
+      "a tensor is indexed by a position or a name, got %s%s (use x:index(d, idx) for lists and masks)",
+      lua_type(L, 2) == LUA_TNUMBER ? "the number " : "",
+      lua_type(L, 2) == LUA_TNUMBER ? lgb_shown(L, 2) : luaL_typename(L, 2));
 }
 
 static int tensor_newindex (lua_State *L) {
@@ -403,6 +418,10 @@ static int tensor_order (lua_State *L) {
                   "tensors have no order: use x:lt(y), x:le(y) for elements, x:item() for numbers");
 }
 
+static int tensor_pairs (lua_State *L) {
+  return lgb_fail(L, GB_EOPTION, "a tensor is no table: for i, row in ipairs(x), or pairs(x:totable())");
+}
+
 static int tensor_concat (lua_State *L) {
   luaL_tolstring(L, 1, NULL);
   luaL_tolstring(L, 2, NULL);
@@ -419,6 +438,7 @@ void lgb_tensor_meta (lua_State *L) {
                                   {"__len", tensor_len},
                                   {"__lt", tensor_order},
                                   {"__newindex", tensor_newindex},
+                                  {"__pairs", tensor_pairs},
                                   {"__tostring", lgb_tensor_tostring},
                                   {NULL, NULL}};
   static const luaL_Reg holder[] = {{"__gc", holder_gc}, {NULL, NULL}};

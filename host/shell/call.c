@@ -93,6 +93,11 @@ static void note_interrupt (lua_State *L) {
 static int handle_message (lua_State *L) {
   const char *text = lua_tostring(L, 1);
   note_interrupt(L);
+  if (lgb_push_side(L, "failed")) { /* the prompt looks at the stack while it is there */
+    lua_pushvalue(L, 1);
+    lua_pcall(L, 1, 0, 0);
+    lua_settop(L, 1);
+  }
   if (text == NULL) {
     if (!luaL_callmeta(L, 1, "__tostring") || lua_type(L, -1) != LUA_TSTRING) {
       lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
@@ -109,7 +114,7 @@ static int handle_message (lua_State *L) {
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }
-  luaL_traceback(L, L, text, 1);
+  lgb_traceback(L, text, 1);
   return 1;
 }
 

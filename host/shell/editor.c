@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -30,7 +32,7 @@ struct gb_editor {
   const char *prompt;
   /* malloc'ed: pasted lines to be joined with the edited one */
   char *pasted;
-  bool interrupted;
+  bool interrupted, has_paused;
   char file[4096]; /* the history file; "" = none */
 };
 
@@ -79,6 +81,15 @@ static char *prompt_text (EditLine *el) {
 
 enum { GLANCE_MS = 50 };
 
+/* Lets the prompt's side prepare, once, while nothing is typed. */
+static void use_pause (gb_editor *e) {
+  if (e->has_paused) return;
+  e->has_paused = true;
+  const int top = lua_gettop(e->L);
+  if (lgb_push_side(e->L, "idle")) (void)lua_pcall(e->L, 0, 0, 0);
+  lua_settop(e->L, top);
+}
+
 /* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is also polled between waits, since a signal
 ** that arrives while the line is drawn interrupts no wait. */
 static int read_byte (EditLine *el, unsigned char *byte) {
@@ -93,7 +104,10 @@ static int read_byte (EditLine *el, unsigned char *byte) {
       const ssize_t n = read(STDIN_FILENO, byte, 1);
       if (n >= 0) return (int)n;
     }
-    if (ready == 0) continue;
+    if (ready == 0) {
+      use_pause(editor_of(el));
+      continue;
+    }
     if (errno != EINTR) return -1;
     if (!gb_interrupted()) el_resize(el); /* SIGWINCH */
   }
@@ -133,20 +147,26 @@ static size_t common_prefix (lua_State *L, int list, lua_Integer n) {
   return common;
 }
 
+static size_t columns (void) {
+  struct winsize w;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+}
+
 /* Prints the names in columns below the line, then redraws the line. */
 static void show_candidates (lua_State *L, int list, lua_Integer n) {
-  enum { MOST = 200, WIDE = 80 };
+  enum { MOST = 200 };
+  const size_t wide = columns();
   size_t widest = 1;
   for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
     lua_rawgeti(L, list, i);
     if (lua_rawlen(L, -1) > widest) widest = (size_t)lua_rawlen(L, -1);
     lua_pop(L, 1);
   }
-  const lua_Integer per_line = (lua_Integer)(WIDE / (widest + 2)) > 0 ? (lua_Integer)(WIDE / (widest + 2))
-                                                                      : 1;
+  const lua_Integer fit = (lua_Integer)((wide + 2) / (widest + 2)), per_line = fit > 0 ? fit : 1;
   for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
     lua_rawgeti(L, list, i);
-    printf("%s%-*s", (i - 1) % per_line == 0 ? "\n" : "  ", (int)widest, lua_tostring(L, -1));
+    const int pad = i % per_line == 0 || i == n ? 0 : (int)widest;
+    printf("%s%-*s", (i - 1) % per_line == 0 ? "\n" : "  ", pad, lua_tostring(L, -1));
     lua_pop(L, 1);
   }
   if (n > MOST) printf("\n... %lld more", (long long)(n - MOST));
@@ -163,17 +183,15 @@ static unsigned char complete_key (EditLine *el, int ch) {
   const int top = lua_gettop(L);
   const LineInfo *line = el_line(el);
   unsigned char rc = CC_REFRESH_BEEP;
-  lua_pushcfunction(L, lgb_complete);
+  const bool loaded = lgb_push_side(L, "complete");
   lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
-  if (lua_pcall(L, 1, 2, 0) == LUA_OK) {
+  if (loaded && lua_pcall(L, 1, 2, 0) == LUA_OK) {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, top + 1);
     const size_t typed = (size_t)lua_tointeger(L, top + 2);
     const size_t common = n > 0 ? common_prefix(L, top + 1, n) : 0;
     if (n > 0 && common > typed) {
       lua_rawgeti(L, top + 1, 1);
-      char text[256];
-      snprintf(text, sizeof text, "%.*s", (int)(common - typed), lua_tostring(L, -1) + typed);
-      el_insertstr(el, text);
+      el_insertstr(el, lua_pushlstring(L, lua_tostring(L, -1) + typed, common - typed));
       rc = CC_REFRESH;
     } else if (n > 1) {
       show_candidates(L, top + 1, n);
@@ -240,8 +258,15 @@ static unsigned char paste_key (EditLine *el, int ch) {
 
 static void on_resize (int signal_number) { (void)signal_number; }
 
+/* Numbers stay in the C locale. One that knows only ASCII would drop what else is typed: its terminal is most likely
+** one of UTF-8. */
+static void choose_locale (void) {
+  setlocale(LC_CTYPE, "");
+  if (strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0) setlocale(LC_CTYPE, "C.UTF-8");
+}
+
 static void start_terminal (gb_editor *e) {
-  setlocale(LC_CTYPE, ""); /* numbers stay in the C locale */
+  choose_locale();
   e->el = el_init("gibbous", stdin, stdout, stderr);
   e->history = history_init();
   if (e->el == NULL || e->history == NULL) return;

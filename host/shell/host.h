@@ -4,6 +4,7 @@
 #define GB_SHELL_HOST_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -15,6 +16,14 @@ bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
+
+/* colour.c */
+#define LGB_RED "\033[31m"
+#define LGB_FAINT "\033[2m"
+bool lgb_choose_colour (const char *when); /* "auto", "always", "never"; false: none of them */
+bool lgb_is_coloured (FILE *f);            /* a terminal, unless NO_COLOR or CLICOLOR_FORCE say otherwise */
+void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n);
+void lgb_put_error (FILE *f, const char *text); /* a message, its traceback fainter, and a newline */
 
 /* coroutine.c */
 /* Makes coroutine.resume, close and wrap, and handlers of xpcall, interruptible. A handler of xpcall for a
@@ -29,8 +38,11 @@ void lgb_text_only (lua_State *L);
 #define LGB_PRINT "gibbous.print" /* registry: the original function print */
 void lgb_repl (lua_State *L);
 
-/* complete.c */
-/* (text before the cursor) -> list of completions of its last word, length of that word. A lua_CFunction. */
-int lgb_complete (lua_State *L);
+/* side.c: lualib/gibbous/prompt/ */
+/* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
+** without. Pushes nothing, or the error: false. */
+bool lgb_start_side (lua_State *L, lua_CFunction print_values);
+/* Pushes its function 'name'; false, nothing pushed: there is none. */
+bool lgb_push_side (lua_State *L, const char *name);
 
 #endif

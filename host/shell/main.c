@@ -13,6 +13,7 @@
 
 #define PROGRAM "gibbous"
 #define EXIT_INTERRUPTED 130
+#define COLOUR "--color="
 
 static void usage (const char *bad) {
   if (bad != NULL)
@@ -21,7 +22,8 @@ static void usage (const char *bad) {
                                            : PROGRAM ": unrecognized option '%s'\n",
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
-        "       " PROGRAM " run script [args] | doctor | env | help | version\n"
+        "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -29,6 +31,8 @@ static void usage (const char *bad) {
         "  -v        show version information\n"
         "  -E        ignore environment variables\n"
         "  -W        turn warnings on\n"
+        "  --color=auto|always|never\n"
+        "            colours of errors and values: at a terminal, always, never\n"
         "  --        stop handling options\n"
         "  -         stop handling options and execute stdin\n",
         bad != NULL ? stderr : stdout);
@@ -40,7 +44,7 @@ typedef struct command_line {
   const char *bad; /* the option that is wrong, NULL if none */
 } command_line;
 
-/* Reads options up to the script; changes nothing. */
+/* Reads options up to the script; changes nothing but the choice of colours. */
 static command_line parse (int argc, char **argv, int first) {
   command_line c = {.script = argc};
   for (int i = first; i < argc; i++) {
@@ -49,7 +53,9 @@ static command_line parse (int argc, char **argv, int first) {
     const bool alone = a[2] == '\0';
     if (a[1] == '-' && alone) return c.script = i + 1 < argc ? i + 1 : argc, c;
     if (a[1] == '-' && strcmp(a, "--help") == 0) return c.usage = true, c;
-    if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
+    if (strncmp(a, COLOUR, sizeof COLOUR - 1) == 0) {
+      if (!lgb_choose_colour(a + sizeof COLOUR - 1)) return c.bad = a, c;
+    } else if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
     else if (a[1] == 'E' && alone) c.ignore_environment = true;
     else if (a[1] == 'i' && alone) c.interactive = c.version = true;
     else if (a[1] == 'v' && alone) c.version = true;
@@ -70,8 +76,8 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fprintf(stderr, PROGRAM ": %s\n", message != NULL ? message : "(error message not a string)");
-  fflush(stderr);
+  fputs(PROGRAM ": ", stderr);
+  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }
@@ -160,22 +166,24 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor", "env", "help", "version", NULL};
+  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
+                                         "reference", "stubs", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
 }
 
-/* The library's function returns true if all is well. */
-static int run_command (lua_State *L, const char *name) {
-  if (strcmp(name, "version") == 0) return print_version(), LUA_OK;
-  if (strcmp(name, "help") == 0) return usage(NULL), LUA_OK;
+/* 'words' are the command's name and what follows it. The library's function returns true if all is well. */
+static int run_command (lua_State *L, int count, char **words) {
+  if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "gibbous.doctor");
+  lua_pushliteral(L, "gibbous.command");
   const int status = report(L, lgb_call(L, 1, 1));
   if (status != LUA_OK) return status;
-  lua_getfield(L, -1, name);
-  if (report(L, lgb_call(L, 0, 1)) != LUA_OK) return LUA_ERRRUN;
+  luaL_checkstack(L, count, "too many words");
+  for (int i = 0; i < count; i++) lua_pushstring(L, words[i]);
+  if (report(L, lgb_call(L, count, 1)) != LUA_OK) return LUA_ERRRUN;
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
@@ -206,7 +214,7 @@ static int run_all (lua_State *L, int argc, char **argv) {
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCINC, 0, 0, 0); /* charging the collector for tensors needs incremental mode */
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
-  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argv[1]);
+  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argc - 1, argv + 1);
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.script < argc && run_script(L, argv, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.interactive) return lgb_repl(L), LUA_OK;

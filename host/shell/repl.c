@@ -1,5 +1,6 @@
 /* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints the results. Errors and
 ** Ctrl-C end the entry, not the session. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,12 +27,21 @@ static int load_text (lua_State *L, const char *text, const char *before) {
   return status;
 }
 
+/* Makes the chunk on top, "return expression", one that returns nil first: it makes no tail call then, so errors find
+** the entry's line. Chunks without a value stay as they are. */
+static bool pad_values (lua_State *L, const char *expression) {
+  const bool padded = load_text(L, expression, "return nil,") == LUA_OK;
+  lua_remove(L, padded ? -2 : -1);
+  return padded;
+}
+
 /* The text at 'entry' as a chunk, an expression if it can be ("=1 + 1" must be one), else statements.
-** Leaves the chunk, or a message, on top. */
-static int load_entry (lua_State *L, int entry, bool *incomplete) {
+** Leaves the chunk, or a message, on top. 'padded': its first value is to be dropped. */
+static int load_entry (lua_State *L, int entry, bool *incomplete, bool *padded) {
   const char *text = lua_tostring(L, entry);
   const bool expression = text[0] == '=';
   int status = load_text(L, text + expression, "return ");
+  *padded = status == LUA_OK && pad_values(L, text + expression);
   if (status == LUA_OK) return status;
   *incomplete = is_incomplete(L, status);
   if (expression) return status;
@@ -64,11 +74,11 @@ static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const ch
 }
 
 /* Reads more lines while the text at 'entry' is incomplete. Leaves the whole text there and the result of
-** load_entry on top. */
-static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
+** load_entry on top, of which 'padded' tells. */
+static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status, bool *padded) {
   for (;;) {
     bool incomplete = false;
-    *status = load_entry(L, entry, &incomplete);
+    *status = load_entry(L, entry, &incomplete, padded);
     if (!incomplete) return GB_LINE_READ;
     lua_pushvalue(L, entry);
     lua_pushliteral(L, "\n");
@@ -86,8 +96,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status) {
 
 static void report_error (lua_State *L) {
   fflush(stdout);
-  fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
-  fflush(stderr);
+  lgb_put_error(stderr, luaL_tolstring(L, -1, NULL));
   lua_pop(L, 2);
 }
 
@@ -133,8 +142,10 @@ static int print_values (lua_State *L) {
   }
   for (int i = 1; i <= n; i++) {
     size_t size;
-    const char *text = lua_tolstring(L, i, &size);
-    fwrite(text, 1, size, stdout);
+    const char *text = lua_tolstring(L, i, &size), *below = strchr(text, '\n');
+    const size_t header = strncmp(text, "tensor ", 7) == 0 && below != NULL ? (size_t)(below - text) : 0;
+    lgb_put_coloured(stdout, LGB_FAINT, text, header);
+    fwrite(text + header, 1, size - header, stdout);
     fputs(i == n || !one_line ? "\n" : "\t", stdout);
   }
   fflush(stdout);
@@ -147,24 +158,60 @@ static bool is_silenced (const char *text) {
   return n > 0 && text[n - 1] == ';';
 }
 
-static void run_chunk (gb_editor *e, lua_State *L, int base, bool silent) {
+/* Tells the session of the entry at 'entry' and its values above. */
+static void remember_results (lua_State *L, int entry) {
+  const int n = lua_gettop(L) - entry;
+  luaL_checkstack(L, n + LUA_MINSTACK, "too many results to keep");
+  if (!lgb_push_side(L, "entered")) return;
+  for (int i = 0; i <= n; i++) lua_pushvalue(L, entry + i);
+  if (lgb_call(L, n + 1, 0) != LUA_OK) report_error(L);
+}
+
+/* Runs the chunk on top; the entry's text is at 'entry'. */
+static void run_chunk (gb_editor *e, lua_State *L, int entry, bool padded) {
   const double start = gb_clock();
+  const bool silent = is_silenced(lua_tostring(L, entry));
   if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) {
     report_error(L);
     return;
   }
-  const int n = lua_gettop(L) - base;
+  if (padded) lua_remove(L, entry + 1);
+  remember_results(L, entry);
+  const int n = lua_gettop(L) - entry;
   if (n > 0 && !silent) {
     luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
     lua_pushcfunction(L, print_values);
-    lua_insert(L, base + 1);
+    lua_insert(L, entry + 1);
     if (lgb_call(L, n, 0) != LUA_OK) report_error(L);
   }
   const double seconds = gb_clock() - start;
-  if (seconds > SLOW && gb_editor_is_terminal(e)) printf("\033[90m[%.3g s]\033[0m\n", seconds);
+  if (seconds > SLOW && gb_editor_is_terminal(e)) {
+    char text[32];
+    const int size = snprintf(text, sizeof text, "[%.3g s]", seconds);
+    lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)size);
+    putchar('\n');
+  }
 }
 
-/* "?name" and "name?": prints the documentation. */
+/* ":name ...". "::" begins a label. */
+static bool is_command (const char *text) { return text[0] == ':' && isalpha((unsigned char)text[1]); }
+
+/* False: the session ends. */
+static bool run_command (lua_State *L, int entry) {
+  if (!lgb_push_side(L, "command")) {
+    fputs("commands need the library, which did not load\n", stderr);
+    return true;
+  }
+  lua_pushvalue(L, entry);
+  if (lgb_call(L, 1, 1) != LUA_OK) {
+    report_error(L);
+    return true;
+  }
+  fflush(stdout);
+  return lua_toboolean(L, -1);
+}
+
+/* "?name": prints the documentation. */
 static bool is_help (const char *text) { return text[0] == '?'; }
 
 static void show_help (lua_State *L, const char *text) {
@@ -190,6 +237,12 @@ static bool one_entry (gb_editor *e, lua_State *L) {
   if (line == GB_LINE_END) return false;
   if (line == GB_LINE_INTERRUPTED) return true;
   const int entry = base + 1;
+  if (is_command(lua_tostring(L, entry))) {
+    gb_editor_remember(e, lua_tostring(L, entry));
+    const bool stays = run_command(L, entry);
+    lua_settop(L, base);
+    return stays;
+  }
   if (is_help(lua_tostring(L, entry))) {
     gb_editor_remember(e, lua_tostring(L, entry));
     show_help(L, lua_tostring(L, entry));
@@ -197,11 +250,12 @@ static bool one_entry (gb_editor *e, lua_State *L) {
     return true;
   }
   int status;
-  line = read_chunk(e, L, entry, &status);
+  bool padded;
+  line = read_chunk(e, L, entry, &status, &padded);
   if (line == GB_LINE_READ) {
     const char *text = lua_tostring(L, entry);
     if (text[strspn(text, " \t\n")] != '\0') gb_editor_remember(e, text);
-    if (status == LUA_OK) run_chunk(e, L, entry, is_silenced(text));
+    if (status == LUA_OK) run_chunk(e, L, entry, padded);
     else report_error(L);
   }
   lua_settop(L, base);
@@ -217,6 +271,7 @@ static void preload (lua_State *L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.inspect");
   if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
+  if (!lgb_start_side(L, print_values)) report_error(L);
 }
 
 void lgb_repl (lua_State *L) {

@@ -113,7 +113,19 @@ local function facts()
   }
 end
 
-function M.env()
+--- The facts as an object of JSON.
+local function facts_by_name()
+  local out <const> = {}
+  for _, row in ipairs(facts()) do out[row[1]] = row[2] end
+  return out
+end
+
+--- Prints the facts, a line each, or as JSON; true.
+function M.env(json)
+  if json then
+    print(core.json_encode(facts_by_name()))
+    return true
+  end
   for _, row in ipairs(facts()) do print(("%-22s %s"):format(row[1], row[2])) end
   return true
 end
@@ -163,19 +175,31 @@ local checks <const> = {
   end},
 }
 
---- Prints each check with its outcome; true where all are well.
-function M.doctor()
+--- The outcomes of the checks, a list of {name, ok, text, remedy}; whether all are well.
+local function outcomes()
+  local list <const>, well = {}, true
+  for i, row in ipairs(checks) do
+    local ran <const>, ok <const>, text <const>, remedy <const> = pcall(row[2])
+    local good <const> = ran and ok or false
+    list[i] = {name = row[1], ok = good, text = ran and text or tostring(ok), remedy = not good and ran and remedy or nil}
+    well = well and good
+  end
+  return list, well
+end
+
+--- Prints the facts and each check with its outcome, or all as JSON; true where all checks are well.
+function M.doctor(json)
+  if json then
+    local list <const>, well <const> = outcomes()
+    print(core.json_encode{facts = facts_by_name(), checks = list, well = well})
+    return well
+  end
   M.env()
   print()
-  local well = true
-  for _, row in ipairs(checks) do
-    local ran <const>, ok <const>, text <const>, remedy <const> = pcall(row[2])
-    local good <const> = ran and ok
-    print(("%s %-18s %s"):format(good and "ok " or "BAD", row[1], ran and text or tostring(ok)))
-    if not good then
-      well = false
-      if ran and remedy then print("    " .. remedy) end
-    end
+  local list <const>, well <const> = outcomes()
+  for _, c in ipairs(list) do
+    print(("%s %-18s %s"):format(c.ok and "ok " or "BAD", c.name, c.text))
+    if c.remedy then print("    " .. c.remedy) end
   end
   return well
 end

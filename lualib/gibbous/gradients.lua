@@ -16,7 +16,7 @@ function M.grad(y, xs, opts)
   end
   if core.type(xs) ~= "param" and core.as_tensor(xs) == nil and type(xs) ~= "table" then
     core.raise("option", ("gb.grad: the second argument must be a tensor, a gb.param or a table of them, got %s"):format(
-      core.type(xs)))
+      options.shown(xs)))
   end
   local by = xs
   if o.raw and (core.type(xs) == "param" or core.as_tensor(xs) ~= nil) then

@@ -3,6 +3,13 @@ local core <const> = require "gibbous.core"
 
 local gb <const> = {linalg = core.linalg, version = core.version}
 
+-- The first unknown name closes the table.
+setmetatable(core.linalg, {__index = function(_, name)
+  return require "gibbous.names"(core.linalg, "gb.linalg", nil, {inv = "gb.linalg.solve(A, b) is A^-1 b without the inverse",
+    inverse = "gb.linalg.solve(A, b) is A^-1 b without the inverse", det = "gb.linalg.logdet(A) of a covariance",
+    eig = "gb.linalg.eigh(A) of a symmetric matrix", norm = "x:norm()", matmul = "x:matmul(y)"})[name]
+end})
+
 for _, name in ipairs{
   "cat", "clock", "config", "devices", "einsum", "empty", "eval", "eye", "full", "lazy", "linspace", "maximum", "minimum", "ones",
   "plan", "rand", "randn", "randperm", "range", "seed", "sobol", "stack", "tensor", "type", "vmap", "where", "zeros",

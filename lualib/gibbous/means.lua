@@ -81,6 +81,10 @@ function M.is(v) return type(v) == "table" and getmetatable(v) == Mean end
 
 --- A parameter without bounds; v nil: 0, open to what a fit chooses.
 local function unbounded(v, name)
+  if type(v) == "table" and core.as_tensor(v) == nil and v[name] ~= nil then
+    core.raise("option", ("the %s is given as it is, a number or a gb.param, not as an option: %s = %s"):format(name, name,
+      options.shown(v[name])))
+  end
   if param.is(v) then return param.hyper(v, name) end
   return param.set_open(param.hyper(v or 0, name, {name = name}), v == nil)
 end

@@ -30,7 +30,7 @@ function M.guard(meta, what, var, methods)
 end
 
 -- Where no name is near, all of so many are said.
-local LISTED <const> = 8
+local LISTED <const> = 40
 
 --- Raises that 'what' has no such field. The sets of names (keys) that it does have follow.
 function M.no_field(what, key, ...)

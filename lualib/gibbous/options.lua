@@ -50,7 +50,8 @@ local wording <const> = {positive = "a positive number", count = "a whole number
 --- v, a NaN without its sign: texts show none.
 function M.plain(v) return v ~= v and math.abs(v) or v end
 
-local function describe(v)
+--- A value in messages: numbers and strings as they are, anything else by its type.
+function M.shown(v)
   if v ~= v then return "number nan" end               -- whatever its sign
   return (type(v) == "number" or type(v) == "string") and ("%s %s"):format(type(v), tostring(v)) or core.type(v)
 end
@@ -89,11 +90,11 @@ local function checked(name, v, rule, what)
   if type(rule) == "function" then
     local ok <const>, expected <const>, got <const> = rule(v)
     if ok then return v end
-    if expected then bad(name, what, expected, got or describe(v)) end
-    core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, describe(v)))
+    if expected then bad(name, what, expected, got or M.shown(v)) end
+    core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, M.shown(v)))
   elseif type(rule) == "string" then
     local ok <const>, value <const> = of_type(v, rule)
-    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), describe(v)) end
+    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), M.shown(v)) end
     return value
   end
   local known <const> = {}
@@ -103,16 +104,16 @@ local function checked(name, v, rule, what)
   end
   local near <const> = type(v) == "string" and M.nearest(v, known)
   local hint <const> = near and ", did you mean " .. near .. "?" or ""
-  bad(name, what, "one of " .. table.concat(rule, ", "), describe(v) .. hint)
+  bad(name, what, "one of " .. table.concat(rule, ", "), M.shown(v) .. hint)
 end
 
---- The message for an unknown key: names the nearest known one, or all of them.
+--- The message for an unknown key: names the nearest known one, and all of them.
 local function unknown(name, spec)
   local known <const> = sorted_names(spec)
   if type(name) ~= "string" then return ("options have names, {%s = ...}: got a value without one"):format(known[1] or "name") end
-  local near <const> = M.nearest(name, spec)
-  return ("unknown option '%s'%s"):format(name, near and (", did you mean '%s'?"):format(near)
-    or #known > 0 and "; known: " .. table.concat(known, ", ") or "")
+  local near <const>, list <const> = M.nearest(name, spec), "known: " .. table.concat(known, ", ")
+  return ("unknown option '%s'%s"):format(name, #known == 0 and ", there are none"
+    or near and (", did you mean '%s'? %s"):format(near, list) or "; " .. list)
 end
 
 --- A checked copy of 'given'; absent options stay nil.
@@ -124,7 +125,7 @@ function M.parse(given, spec, what)
   if given == nil then return {} end
   local meta <const> = type(given) == "table" and getmetatable(given)
   if type(given) ~= "table" or core.as_tensor(given) ~= nil or type(meta) == "table" and meta.__name then
-    core.raise("option", ("%s: options must be a table, got %s"):format(what, describe(given)))
+    core.raise("option", ("%s: options must be a table, got %s"):format(what, M.shown(given)))
   end
   local names <const>, out <const> = {}, {}
   for name in pairs(given) do names[#names + 1] = name end

@@ -212,7 +212,7 @@ function Param.__newindex(self, key, v)
     end
     set_prior(self, v or nil)
   else
-    core.raise("option", ("a parameter has no field '%s' to assign"):format(tostring(key)))
+    core.raise("option", ("a parameter has no field '%s' to assign (it has fixed, prior, raw, value)"):format(tostring(key)))
   end
 end
 

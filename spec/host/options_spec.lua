@@ -145,13 +145,13 @@ describe("an option table", function()
   end
 
   it("has names that are known, or near", function()
-    for name, text in pairs{alph = "f: unknown option 'alph', did you mean 'alpha'?",
-      ALPHA = "f: unknown option 'ALPHA', did you mean 'alpha'?",
-      betaTwo = "f: unknown option 'betaTwo', did you mean 'beta_two'?",
+    for name, text in pairs{alph = "f: unknown option 'alph', did you mean 'alpha'? known: alpha, beta_two",
+      ALPHA = "f: unknown option 'ALPHA', did you mean 'alpha'? known: alpha, beta_two",
+      betaTwo = "f: unknown option 'betaTwo', did you mean 'beta_two'? known: alpha, beta_two",
       zzzzzz = "f: unknown option 'zzzzzz'; known: alpha, beta_two"} do
       assert.equal(text, said{[name] = 1})
     end
-    assert.equal("f: unknown option 'zzzzzz'", said({zzzzzz = 1}, {}))
+    assert.equal("f: unknown option 'zzzzzz', there are none", said({zzzzzz = 1}, {}))
     assert.equal("f: options have names, {name = ...}: got a value without one", said({1}, {}))
     assert.equal("f: options have names, {alpha = ...}: got a value without one", said{3, alpha = 1})
     assert.equal("f: options have names, {alpha = ...}: got a value without one", said{[true] = 1})

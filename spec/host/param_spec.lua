@@ -396,7 +396,8 @@ describe("a parameter's fields", function()
     p.raw = 4
     near(4, p.value, 0)
     assert.equal(2, p.version)
-    assert.equal("a parameter has no field 'fix' to assign", raises("option", "", function() p.fix = 1 end).message)
+    assert.equal("a parameter has no field 'fix' to assign (it has fixed, prior, raw, value)",
+      raises("option", "", function() p.fix = 1 end).message)
     raises("index", "", function() return p.fix end)
     near(2, p.sqrt(p), 0)
     near(3, p.sqrt(gb.tensor(9)), 0)
@@ -484,8 +485,8 @@ describe("gb.grad", function()
       ["gb.grad: the first argument must be the tensor to differentiate, got string"] = {"x", p},
       ["gb.grad: the first argument must be the tensor to differentiate, got nil"] = {nil, p},
       ["gb.grad: the second argument must be a tensor, a gb.param or a table of them, got nil"] = {y},
-      ["gb.grad: the second argument must be a tensor, a gb.param or a table of them, got string"] = {y, "x"},
-      ["gb.grad: unknown option 'rw', did you mean 'raw'?"] = {y, p, {rw = true}},
+      ["gb.grad: the second argument must be a tensor, a gb.param or a table of them, got string x"] = {y, "x"},
+      ["gb.grad: unknown option 'rw', did you mean 'raw'? known: cotangent, raw, unused"] = {y, p, {rw = true}},
       ["gb.grad: option 'raw' must be boolean, got number 1"] = {y, p, {raw = 1}},
       ["gb.grad: option 'unused' must be one of error, zero, got string one"] = {y, p, {unused = "one"}},
     } do assert.equal(text, raises("option", "", gb.grad, args[1], args[2], args[3]).message) end

@@ -1,5 +1,6 @@
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
+local line <const> = require "gibbous.progress_line"
 local text <const> = require "gibbous.progress_text"
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
@@ -74,8 +75,9 @@ describe("gb.progress", function()
       return text
     end
     support.with(core, {isatty = function(fd) return fd == 2 end, clock = function() return now end,
-      terminal = function() return 45 end},
+      columns = function() return 45 end},
       function()
+        support.with(line, {is_utf8 = function() return true end}, function()
         support.with(io, {stderr = stderr}, function()
           for i in gb.progress(4, "outer") do
             if i == 1 then
@@ -113,8 +115,32 @@ describe("gb.progress", function()
           out, now = {}, 1000.0
           for i in gb.progress(3) do now = ({1000.09375, 1000.109375, 1000.21875})[i] end
           assert.equal(3, #out)                                  -- at the start, the third round, and the end
-        end)
+        end) end)
       end)
+  end)
+
+  it("is written once a minute where stderr is a log", function()
+    local now, out = 100.0, {}
+    local stderr <const> = {write = function(_, ...) out[#out + 1] = table.concat{...} end}
+    support.with(core, {isatty = function() return false end, clock = function() return now end}, function()
+      support.with(io, {stderr = stderr}, function()
+        for _ in gb.progress(4, "long") do now = now + 50 end
+        for _ in gb.progress(3) do now = now + 10 end
+      end)
+    end)
+    assert.same({"long 2/4  50 s each  1:40 left\n"}, out)
+  end)
+
+  it("has a bar of ASCII where the locale is not UTF-8, and none without columns", function()
+    local loop <const> = {label = "fit", done = 3, total = 12, start = 100}
+    assert.equal("fit [#####...............] 3/12  1.5/s  0:06 left", text.text(loop, 102, "ascii"))
+    assert.equal("fit 3/12  1.5/s  0:06 left", text.text(loop, 102, "none"))
+    assert.equal("", text.clip("abc", 0))
+    assert.equal("", text.clip("", 3))
+    for _, row in ipairs{{"C", "", "", false}, {"", "de_DE.utf8", "C", true}, {"", "", "en_US.UTF-8", true}, {"", "", "", false}} do
+      local env <const> = {LC_ALL = row[1], LC_CTYPE = row[2], LANG = row[3]}
+      support.with(os, {getenv = function(name) return env[name] end}, function() assert.equal(row[4], line.is_utf8()) end)
+    end
   end)
 
   it("says nothing where stderr is no terminal", function()

@@ -111,43 +111,6 @@ describe("completion", function()
   end)
 end)
 
-describe("?name", function()
-  local core <const> = require "gibbous.core"
-  local help <const> = require "gibbous.help"
-  local support <const> = require "spec.support"
-  local documented <const> = table.concat({
-    "-- of the file", "---@class gibbous.x", "---@field a number", "local x = {}", "",
-    "--- Makes one", "--- of two.", "---@param x number  the first", "---@param other string?  the second", "---@overload fun(x)",
-    "---@return gibbous.tensor  both", "---Without a blank.", "function gb.make(x, other) end", "",
-    "--- A method.", "function x:make(n) end", "--- Of nothing.", "", "function gb.sub.bare() end", "gb.value = 3", ""}, "\n")
-  local function said(topic)
-    return support.with(core, {source = function(name) return name == "gibbous._meta" and documented or nil end},
-      function() return help(topic) end)
-  end
-  local make <const> = "gb.make(x, other)\n  Makes one\n  of two.\n  x            number  the first\n  other        string?  the "
-    .. "second\n"
-    .. "  gives        gibbous.tensor  both\n  Without a blank."
-
-  it("shows the call, the words, the arguments and the result", function()
-    assert.equal(make, said "gb.make")
-    assert.equal("x:make(n)\n  A method.", said " x:make(3)  ")
-    assert.equal("gb.sub.bare()", said "gb.sub.bare")
-    assert.equal("gb.sub.bare()", said "\tbare ")
-    assert.equal(make .. "\n\nx:make(n)\n  A method.", said "make")
-    assert.equal(make .. "\n\nx:make(n)\n  A method.", said "other.make")
-  end)
-
-  it("suggests the nearest name when a name is unknown", function()
-    assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "  ")
-    assert.equal("?name explains a function or method: ?gb.linspace, ?matmul", said "(3)")
-    assert.equal("there is no help on 'gb.mke', did you mean 'make'?", said "gb.mke")
-    assert.equal("there is no help on 'zzzzzz'", said "zzzzzz")
-    assert.equal("there is no help on '+'", said "+")
-    assert.equal("there is no help on 'value'", said "value")
-    assert.equal("there is no help on 'make'", support.with(core, {source = function() end}, function() return help "make" end))
-  end)
-end)
-
 describe("a value at the prompt", function()
   local gb <const> = require "gibbous"
   local inspect <const> = require "gibbous.inspect"

@@ -186,7 +186,7 @@ describe("data sets in this process", function()
     local s <const> = set "b.set-1"
     assert.equal("b.set-1: 3 rows, 2 columns, f64, 2 splits\nNobody (2000)", tostring(s))
     assert.equal("odd: 2 rows", tostring(set "energy"):gsub("^energy: (%d rows).*", "odd: %1"))
-    assert.equal("packed: 2 rows, 1 columns, f32, 0 splits", tostring(set("packed", {dtype = "f32"})))
+    assert.equal("packed: 2 rows, 1 column, f32, 0 splits", tostring(set("packed", {dtype = "f32"})))
     assert.same({2, "f32", "f32", 8}, {set "both".n, set("both", {dtype = "f32"}).x.dtype, set("both", {dtype = "f32"}).y.dtype,
       set "both".y[1]:item()})
     assert.same({{1, 10}, {2, 20}, {3, 30}}, s.x:totable())
@@ -209,7 +209,8 @@ describe("data sets in this process", function()
     assert.equal("FOLDER/short/test_mask.csv: 2 rows expected, one a row of the data, got 3", said("format", "short"))
     support.with(_G, {arg = {}}, function()
       local ending <const> = " (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)"
-      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", did you mean 'yacht'?", zzzzzzz = "", empty = "",
+      for name, near in pairs{pakced = ", did you mean 'packed'?", yach = ", and none 'yacht', which you may mean",
+        zzzzzzz = "", empty = "",
         ["../" .. folder .. "/odd"] = "",
         [".hidden"] = "", ["both/"] = ", did you mean 'both'?"} do
         assert.equal(("there is no data set '%s' in ., FOLDER%s%s"):format(name:gsub(folder:gsub("%W", "%%%0"), "FOLDER"), near,

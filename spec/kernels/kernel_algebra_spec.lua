@@ -407,7 +407,8 @@ describe("a kernel, to the letter,", function()
         assert.equal(("gb.kernels.rbf: option '%s' must be %s, got number 3"):format(key, kind), said("option", K.rbf, {[key] = 3}))
       end
     end
-    assert.equal("gb.kernels.rbf: active_dims must be column numbers, got x", said("option", K.rbf, {active_dims = {"x"}}))
+    assert.equal("gb.kernels.rbf: active_dims must be column numbers, counted from 1, got x",
+      said("option", K.rbf, {active_dims = {"x"}}))
     for at, k in pairs{[3] = K.rbf{active_dims = {3}}, [-3] = K.rbf{active_dims = {1, -3}}} do
       assert.equal(("rbf: active_dims %d, but the inputs have 2 columns"):format(at), said("index", k, x))
     end

@@ -295,7 +295,7 @@ describe("the memory report", function()
       assert.equal(text, select(2, pcall(f)).message:sub(1, #text))
     end
     local err <const> = select(2, pcall(function() return gb.memory.zzz end))
-    assert.same({"index", "gb.memory.zzz does not exist"}, {err.code, err.message})
+    assert.same({"index", "gb.memory.zzz does not exist; there are limit, report"}, {err.code, err.message})
     assert.is_true(rawequal(gb.memory.limit, require "gibbous.core".memory.limit))
   end)
 end)

@@ -1,5 +1,6 @@
 /* test_repl.c - the prompt on a pseudo-terminal: editing, completion, paste, history, and Ctrl-C against
 ** the clock. */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,23 +30,30 @@ typedef struct terminal {
   size_t n;
   char text[1 << 16]; /* all that was printed */
   size_t seen;        /* up to here it has been expected already */
+  bool red;           /* some of it was */
 } terminal;
 
 static char state[64]; /* XDG_STATE_HOME of the test */
 
-static void start (terminal *t) {
-  struct winsize size = {.ws_row = 24, .ws_col = 100};
+/* env: "NAME=value" or NULL. */
+static void start_in (terminal *t, unsigned short columns, const char *env) {
+  struct winsize size = {.ws_row = 24, .ws_col = columns};
   *t = (terminal){.fd = -1};
   t->pid = forkpty(&t->fd, NULL, NULL, &size);
   if (t->pid == 0) {
     setenv("TERM", "xterm", 1);
     setenv("XDG_STATE_HOME", state, 1);
     setenv("HOME", state, 1);
+    unsetenv("NO_COLOR");
+    unsetenv("CLICOLOR_FORCE");
+    if (env != NULL) putenv(strdup(env));
     execl(GIBBOUS_BINARY, "gibbous", (char *)NULL);
     _exit(127);
   }
   assert_true(t->pid > 0);
 }
+
+static void start (terminal *t) { start_in(t, 100, NULL); }
 
 static void type_keys (terminal *t, const char *keys) {
   assert_int_equal(write(t->fd, keys, strlen(keys)), (ssize_t)strlen(keys));
@@ -72,6 +80,7 @@ static bool read_some (terminal *t, double seconds) {
   if (poll(&p, 1, (int)(seconds * 1e3)) <= 0) return true;
   const ssize_t n = read(t->fd, t->text + t->n, sizeof t->text - 1 - t->n);
   if (n <= 0) return false;
+  t->red = t->red || memmem(t->text + t->n, (size_t)n, "\033[31m", 5) != NULL;
   t->n += plain(t->text + t->n, (size_t)n);
   t->text[t->n] = '\0';
   return true;
@@ -156,10 +165,62 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   expect(&t, "\n()\t\"done\"");
   type_keys(&t, "strin\t.form\t('%d!', 987)\r");
   expect(&t, "\n\"987!\"");
+  type_keys(&t, "m = gb.gp.exact{ker\t = gb.kernels.rb\t{}, noise = 0.1}\r");
+  expect(&t, "> ");
+  type_keys(&t, "#m:predict(x:unsqu\t(2)).mean + 400\r");
+  expect(&t, "\n421");
+  type_keys(&t, "#io.open('/proc/self/statu\t'):read() > 3 and 'a ' .. 'file'\r");
+  expect(&t, "\n\"a file\"");
   type_keys(&t, "x:log\t\t"); /* several: listed */
   expect(&t, "log_ndtr");
   interrupt_line(&t);
   leave(&t);
+}
+
+static void a_window_of_one_column_is_enough (void **unused) {
+  (void)unused;
+  terminal t;
+  start_in(&t, 1, NULL);
+  expect(&t, "> ");
+  type_keys(&t, "x = gb.linsp\t(0, 1, 3)\r");
+  expect(&t, "> ");
+  type_keys(&t, "x\r");
+  expect(&t, "\ntensor 3 f64");
+  expect(&t, "> ");
+  type_keys(&t, "for i in gb.progress(3, 'loop') do end 40 + 7\r"); /* does not compile, is reported */
+  expect(&t, "near '40'");
+  type_keys(&t, "for i in gb.progress(3, 'loop') do end\r");
+  expect(&t, "> ");
+  type_keys(&t, "x:log\t\t");
+  expect(&t, "\nlog_ndtr\n");
+  interrupt_line(&t);
+  leave(&t);
+}
+
+static void what_is_typed_is_kept_in_a_locale_of_ascii (void **unused) {
+  (void)unused;
+  terminal t;
+  start_in(&t, 100, "LC_ALL=C");
+  expect(&t, "> ");
+  type_keys(&t, "x = '\303\244\342\202\254'\r");
+  expect(&t, "> ");
+  type_keys(&t, "#x + 400\r");
+  expect(&t, "\n405");
+  leave(&t);
+}
+
+static void errors_are_red_at_a_terminal (void **unused) {
+  (void)unused;
+  static const char *const env[] = {"LANG=C", "NO_COLOR=1", "TERM=dumb"};
+  for (int i = 0; i < 3; i++) {
+    terminal t;
+    start_in(&t, 100, env[i]);
+    expect(&t, "> ");
+    type_keys(&t, "error 'x'\r");
+    expect(&t, "stack traceback:");
+    assert_int_equal(t.red, i == 0);
+    leave(&t);
+  }
 }
 
 static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
@@ -320,6 +381,9 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_edited_and_run),
       cmocka_unit_test(tab_completes_names_of_the_library_and_methods),
+      cmocka_unit_test(a_window_of_one_column_is_enough),
+      cmocka_unit_test(what_is_typed_is_kept_in_a_locale_of_ascii),
+      cmocka_unit_test(errors_are_red_at_a_terminal),
       cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
       cmocka_unit_test(ctrl_c_stops_a_lua_loop),
       cmocka_unit_test(ctrl_c_stops_a_fold),

@@ -151,7 +151,7 @@ static gb_status answer (tape *t, gb_node *x, bool unused_zero, gb_node **out) {
   char text[GB_NODE_TEXT];
   if (!unused_zero)
     return gb_fail(t->err, GB_EOPTION,
-                   "grad: the result does not depend on %s; unused = \"zero\" gives zeros for it",
+                   "grad: the result does not depend on the tensor %s; unused = \"zero\" gives zeros for it",
                    gb_node_text(x, text));
   return fill(x, 0, out, t->err);
 }

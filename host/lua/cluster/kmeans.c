@@ -93,7 +93,7 @@ static size_t beside_fit (const void *options, const gb_device *dev, const lgb_p
 }
 
 static lgb_points *check_fit (lua_State *L, bool values, gb_kmeans_options *o, gb_node **start) {
-  luaL_checktype(L, 2, LUA_TTABLE);
+  lgb_checktype(L, 2, LUA_TTABLE);
   lgb_checkoptions(L, 2, fit_names);
   lgb_points *p = lgb_checkpoints(L, values, lgb_optbool(L, 2, "minibatch", false));
   *o = check_options(L, p, start);
@@ -353,7 +353,7 @@ static int kmeans_apply (lua_State *L) {
 
 static gb_ledger *ledger_at (lua_State *L, lgb_session *s, lua_Integer i) {
   lua_rawgeti(L, 1, i);
-  gb_ledger *l = &lgb_checkdevice(L, s, luaL_checkstring(L, -1))->ledger;
+  gb_ledger *l = &lgb_checkdevice(L, s, lgb_checkstring(L, -1))->ledger;
   lua_pop(L, 1);
   return l;
 }
@@ -363,7 +363,7 @@ static gb_ledger *ledger_at (lua_State *L, lgb_session *s, lua_Integer i) {
 ** larger of both peaks again. */
 static int high_water (lua_State *L) {
   lgb_session *s = lgb_enter(L);
-  luaL_checktype(L, 1, LUA_TTABLE);
+  lgb_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 2);
   const lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
   lua_createtable(L, (int)n, 0);
@@ -378,10 +378,10 @@ static int high_water (lua_State *L) {
       l->peak = l->used;
     } else {
       lua_rawgeti(L, 2, i);
-      luaL_checktype(L, -1, LUA_TTABLE);
+      lgb_checktype(L, -1, LUA_TTABLE);
       lua_rawgeti(L, -1, 1);
       lua_rawgeti(L, -2, 2);
-      const lua_Integer used = luaL_checkinteger(L, -2), peak = luaL_checkinteger(L, -1);
+      const lua_Integer used = lgb_checkinteger(L, -2), peak = lgb_checkinteger(L, -1);
       lua_pop(L, 3);
       lua_pushinteger(L, (lua_Integer)l->peak - used);
       if (peak > 0 && (size_t)peak > l->peak) l->peak = (size_t)peak;

@@ -105,11 +105,11 @@ static void check_devices (lua_State *L, lgb_points *p, size_t count, gb_node *c
   gb_device *dev = device_of(nodes[0]);
   if (!home && lgb_option(L, 2, "devices")) {
     const int list = lua_gettop(L);
-    luaL_checktype(L, list, LUA_TTABLE);
+    lgb_checktype(L, list, LUA_TTABLE);
     const lua_Integer n = (lua_Integer)lua_rawlen(L, list);
     for (lua_Integer i = 1; i <= n; i++, lua_settop(L, list)) {
       lua_rawgeti(L, list, i);
-      list_device(L, p, lgb_checkdevice(L, p->session, luaL_checkstring(L, -1)));
+      list_device(L, p, lgb_checkdevice(L, p->session, lgb_checkstring(L, -1)));
     }
     lua_pop(L, 1);
     return;
@@ -264,12 +264,12 @@ static void add_nothing (lua_State *L, lgb_points *p) {
 lgb_points *lgb_checkpoints (lua_State *L, bool values, bool home) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 2);
-  luaL_checktype(L, 2, LUA_TTABLE);
+  lgb_checktype(L, 2, LUA_TTABLE);
   lua_newtable(L); /* 3: keeps all that follows alive */
   lgb_points *p = lgb_scratch(L, 1, sizeof *p);
   size_t count;
   gb_node **nodes = lgb_checklist(L, 1, &count);
-  luaL_argcheck(L, count > 0, 1, "at least one tensor expected");
+  lgb_argcheck(L, count > 0, 1, "at least one tensor expected");
   *p = (lgb_points){.session = s, .unit = lgb_optbool(L, 2, "spherical", false)};
   check_devices(L, p, count, nodes, home);
   p->source = (gb_kmeans_source){.open = lgb_tile_open, .close = lgb_tile_close, .ud = p};
@@ -295,7 +295,7 @@ static size_t room_of (lua_State *L, const gb_device *dev) {
   const int top = lua_gettop(L);
   if (!lgb_option(L, 2, "rooms")) return room;
   if (lua_istable(L, -1)) lua_getfield(L, -1, dev->name);
-  const lua_Integer most = lua_isnil(L, -1) ? -1 : luaL_checkinteger(L, -1);
+  const lua_Integer most = lua_isnil(L, -1) ? -1 : lgb_checkinteger(L, -1);
   lua_settop(L, top);
   return most >= 0 && (size_t)most < room ? (size_t)most : room;
 }

@@ -32,7 +32,7 @@ gb_node *lgb_tofactor (lua_State *L, int arg) {
 
 static gb_node *checkfactor (lua_State *L, int arg) {
   gb_node *l = lgb_tofactor(L, arg);
-  if (l == NULL) luaL_typeerror(L, arg, "factor");
+  if (l == NULL) lgb_typeerror(L, arg, "factor");
   return l;
 }
 
@@ -167,7 +167,7 @@ static const luaL_Reg methods[] = {{"append", factor_append}, {"back_solve", fac
 /* Facts: n, dtype; capacity, rows there is room for; bytes, shared with other versions or not. upvalue 1:
 ** the methods */
 static int factor_index (lua_State *L) {
-  const char *key = luaL_checkstring(L, 2);
+  const char *key = lgb_checkstring(L, 2);
   if (lua_getfield(L, lua_upvalueindex(1), key) != LUA_TNIL) return 1;
   const gb_tensor *v = &checkfactor(L, 1)->out[0].tensor;
   if (strcmp(key, "n") == 0) lua_pushinteger(L, (lua_Integer)v->shape.dim[0]);

@@ -9,8 +9,8 @@
 static int estimates_lanczos (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *a = lgb_checkathome(L, 1), *q = lgb_checkathome(L, 2);
-  const lua_Integer steps = luaL_checkinteger(L, 3);
-  luaL_argcheck(L, steps >= 1, 3, "1 step or more expected");
+  const lua_Integer steps = lgb_checkinteger(L, 3);
+  lgb_argcheck(L, steps >= 1, 3, "1 step or more expected");
   lgb_tensor *basis = lgb_newtensor(L), *t = lgb_newtensor(L);
   gb_lanczos_info info;
   gb_error err;
@@ -57,9 +57,9 @@ static int estimates_condition (lua_State *L) {
 
 /* core.student_quantile(degrees, level): half of a two-sided interval, in standard errors */
 static int estimates_student (lua_State *L) {
-  const double degrees = luaL_checknumber(L, 1), level = luaL_checknumber(L, 2);
-  luaL_argcheck(L, degrees >= 1, 1, "1 degree of freedom or more expected");
-  luaL_argcheck(L, level > 0 && level < 1, 2, "a level between 0 and 1 expected");
+  const double degrees = lgb_checknumber(L, 1), level = lgb_checknumber(L, 2);
+  lgb_argcheck(L, degrees >= 1, 1, "1 degree of freedom or more expected");
+  lgb_argcheck(L, level > 0 && level < 1, 2, "a level between 0 and 1 expected");
   lua_pushnumber(L, gb_student_quantile(degrees, level));
   return 1;
 }

@@ -114,8 +114,8 @@ static int nodes_missed (lua_State *L) {
   lua_getfield(L, 1, "iterations");
   lua_getfield(L, 1, "residual");
   lua_getfield(L, 1, "message");
-  lgb_say_missed(s, s->graph->where, luaL_checkstring(L, 2), (int)luaL_checkinteger(L, 3),
-                 luaL_checknumber(L, 4), luaL_optstring(L, 5, ""));
+  lgb_say_missed(s, s->graph->where, lgb_checkstring(L, 2), (int)lgb_checkinteger(L, 3),
+                 lgb_checknumber(L, 4), luaL_optstring(L, 5, ""));
   return 0;
 }
 

@@ -55,9 +55,9 @@ static int solve_pivoted_cholesky (lua_State *L) {
   lua_settop(L, 5);
   gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
-  const lua_Integer rank = luaL_checkinteger(L, 3);
+  const lua_Integer rank = lgb_checkinteger(L, 3);
   const double tol = luaL_optnumber(L, 4, 0);
-  luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
+  lgb_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
   lgb_result(L, LGB_CORE(s, gb_precond_pivoted_cholesky(&box->p, k, noise, (size_t)rank, tol, &err)), &err);
@@ -72,9 +72,9 @@ static int solve_nystrom (lua_State *L) {
   lua_settop(L, 5);
   gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
-  const lua_Integer rank = luaL_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
+  const lua_Integer rank = lgb_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
   const double tol = luaL_optnumber(L, 5, 0);
-  luaL_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
+  lgb_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
   lgb_result(L, LGB_CORE(s, gb_precond_nystrom(&box->p, k, noise, (size_t)rank, tol, (uint64_t)seed, &err)),
@@ -90,11 +90,11 @@ static int solve_pivots (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   lua_settop(L, 3);
   gb_node *k = lgb_checkathome(L, 1);
-  const lua_Integer most = luaL_checkinteger(L, 2);
+  const lua_Integer most = lgb_checkinteger(L, 2);
   const double tol = luaL_optnumber(L, 3, 0);
   const gb_shape *shape = gb_node_shape(k);
-  luaL_argcheck(L, most >= 0 && (size_t)most <= (shape->ndim > 0 ? shape->dim[0] : 0), 2,
-                "a number of rows of the matrix expected");
+  lgb_argcheck(L, most >= 0 && (size_t)most <= (shape->ndim > 0 ? shape->dim[0] : 0), 2,
+               "a number of rows of the matrix expected");
   size_t *pivot = lgb_scratch(L, (size_t)most + 1, sizeof *pivot), rank = 0;
   double left = 0;
   gb_error err;

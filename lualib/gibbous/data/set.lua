@@ -1,6 +1,7 @@
 --- Data sets in the customary layout: a folder NAME with data.csv.gz (last column = target) and test_mask.csv.gz (one column a
 -- split, 1 marks a test row); also .csv. Nothing is downloaded and nothing is kept.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local prepare <const> = require "gibbous.data.prepare"
@@ -53,15 +54,16 @@ local function missing(name, places)
   local where <const> = table.concat(places, ", ")
   local known <const> = {}
   for _, one in ipairs(M.found(places)) do known[one] = true end
-  for one in pairs(citations) do known[one] = true end
   if citations[name] then
     core.raise("io", ("data set '%s' (%s) is not in %s: put %s/data.csv.gz (comma-separated, no heading, last column = target) "
       .. "and %s/test_mask.csv.gz (ten columns, 1 marks a test row) into one of them, or name their folder in GIBBOUS_DATA")
       :format(name, citations[name], where, name, name))
   end
-  local near <const> = options.nearest(name, known)
+  local near <const>, cited <const> = options.nearest(name, known), options.nearest(name, citations)
+  local hint <const> = near and (", did you mean '%s'?"):format(near)
+    or cited and (", and none '%s', which you may mean"):format(cited) or ""
   core.raise("io", ("there is no data set '%s' in %s%s (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)")
-    :format(name, where, near and (", did you mean '%s'?"):format(near) or ""))
+    :format(name, where, hint))
 end
 
 -- A set -------------------------------------------------------------------------------------------------------------------
@@ -87,7 +89,8 @@ end
 function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to") end
 
 function Set.__tostring(self)
-  return ("%s: %d rows, %d columns, %s, %d splits%s"):format(self.name, self.n, self.d, self.x.dtype, self.splits,
+  return ("%s: %s, %s, %s, %s%s"):format(self.name, counted(self.n, "row"), counted(self.d, "column"), self.x.dtype,
+    counted(self.splits, "split"),
     self.citation ~= "" and "\n" .. self.citation or "")
 end
 

@@ -1,6 +1,7 @@
 --- Checking observations before a model takes them.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernels <const> = require "gibbous.kernels"
 
 local M <const> = {}
@@ -58,7 +59,8 @@ end
 
 local function check_shapes(x, t, what)
   if t.ndim ~= 1 or #t ~= #x then
-    local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)" or ""
+    local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)"
+      or t.ndim == 2 and "; y:select(2, 1) is one column of it, gb.gp.multitask models all" or ""
     core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s%s"):format(what, #x, #x, tostring(t.shape), hint))
   end
   if x.dtype ~= "f64" and x.dtype ~= "f32" then
@@ -107,11 +109,12 @@ function M.check_width(f, x, what)
   if f.x then M.check_session(what, f.x.device) end
   M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
-    core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],
+    core.raise("shape", ("%s: the model was given %s, x has shape %s"):format(what, counted(f.x.shape[2], "column"),
       tostring(x.shape)))
   end
   if f.x and x.dtype ~= f.x.dtype then
-    core.raise("dtype", ("%s: the model's data are %s, x is %s"):format(what, f.x.dtype, x.dtype))
+    core.raise("dtype", ("%s: the model's data are %s, x is %s; x:to '%s' makes it one of them"):format(what, f.x.dtype, x.dtype,
+      f.x.dtype))
   end
 end
 

@@ -55,7 +55,7 @@ function M.check_list(list, what)
   for i, at in ipairs(list) do
     local k <const> = math.tointeger(at)
     if k == nil or k == 0 then
-      core.raise("option", ("%s: active_dims must be column numbers, got %s"):format(what, tostring(at)))
+      core.raise("option", ("%s: active_dims must be column numbers, counted from 1, got %s"):format(what, tostring(at)))
     end
     out[i] = k
   end

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local optim <const> = require "gibbous.optim"
 local param <const> = require "gibbous.param"
+local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
@@ -23,16 +24,18 @@ function M.set_raw(list, values)
   for i, p in ipairs(list) do p.raw = values[i] end
 end
 
+local QUICK <const> = 0.5                  -- seconds of a fit of which nothing is said
+
+--- A function that says how far a descent is, and one that takes it away.
 local function progress(label)
-  if not core.isatty(2) then return nil, function() end end
-  local last = -math.huge
+  local began <const> = core.clock()
+  local state <const> = {last = began}
   return function(s)
     local now <const> = core.clock()
-    if now - last < 0.1 then return end
-    last = now
+    if now - began < QUICK or not progress_line.is_due(state, now) then return end
     local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
-    io.stderr:write(("\r%s step %d  value %.4f  |g| %.3g%s\27[K"):format(label, s.step, s.value, s.gradient_norm, solve))
-  end, function() io.stderr:write("\r\27[K") end
+    progress_line.say(("%s step %d  value %.4f  |g| %.3g%s"):format(label, s.step, s.value, s.gradient_norm, solve))
+  end, progress_line.clear
 end
 
 --- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.

@@ -1,0 +1,97 @@
+/* usage.c - errors of arguments: what was expected, the script's line, and how the function is called. They are
+** strings, as those of Lua's own functions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/lgb.h"
+
+/* The call forms are those of the documentation: lines "function gb.cat(list, d) end". */
+static const char *const owners[] = {"gb.", "gb.linalg.", "tensor:", "plan:", "gb.memory."};
+enum { METHODS = 2 }; /* the first owner of methods */
+
+/* Pushes "x:sum(d, o)" of the first line that begins with "function tensor:sum(", and so on. False: there is none that says
+** more than "..." */
+static bool push_form (lua_State *L, const char *doc, const char *owner, const char *name) {
+  char head[96];
+  const int n = snprintf(head, sizeof head, "\nfunction %s%s(", owner, name);
+  if (n >= (int)sizeof head) return false;
+  const char *at = strstr(doc, head);
+  if (at == NULL) return false;
+  const char *arguments = at + n, *end = strchr(arguments, ')');
+  if (end == NULL || strncmp(arguments, "...)", 4) == 0) return false;
+  lua_pushlstring(L, arguments, (size_t)(end - arguments));
+  lua_pushfstring(L, "%s%s(%s)", strcmp(owner, "tensor:") == 0 ? "x:" : owner, name, lua_tostring(L, -1));
+  lua_remove(L, -2);
+  return true;
+}
+
+/* Pushes "; x:sum(d, o)", or "" where no form of the running function is known. */
+static const char *push_usage (lua_State *L, const char *name, bool is_method) {
+  const int count = (int)(sizeof owners / sizeof owners[0]), base = lua_gettop(L);
+  luaL_checkstack(L, 8, "an error message");
+  lua_pushcfunction(L, lgb_embed_source);
+  lua_pushliteral(L, "gibbous._meta");
+  if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING) {
+    const char *doc = lua_tostring(L, -1);
+    for (int i = 0; i < count; i++) {
+      if (!push_form(L, doc, owners[(i + (is_method ? METHODS : 0)) % count], name)) continue;
+      lua_pushfstring(L, "; %s", lua_tostring(L, -1));
+      lua_replace(L, base + 1);
+      lua_settop(L, base + 1);
+      return lua_tostring(L, -1);
+    }
+  }
+  lua_settop(L, base);
+  return lua_pushliteral(L, "");
+}
+
+int lgb_argerror (lua_State *L, int arg, const char *what) {
+  lua_Debug ar = {.namewhat = ""};
+  if (lua_getstack(L, 0, &ar)) lua_getinfo(L, "n", &ar);
+  const bool is_method = strcmp(ar.namewhat, "method") == 0;
+  const char *name = lgb_function_name(L);
+  const char *usage = push_usage(L, name, is_method);
+  const char *line = lgb_where(L, lgb_session_of(L));
+  if (is_method && --arg == 0)
+    return luaL_error(L, "%s%scalling '%s' on bad self (%s)%s", line, *line ? ": " : "", name, what, usage);
+  lua_pushfstring(L, "%s%sbad argument #%d to '%s' (%s)%s", line, *line ? ": " : "", arg, name, what, usage);
+  return lua_error(L);
+}
+
+/* What Lua's functions say they got; the advice that the name of tensors carries is for numbers only. */
+int lgb_typeerror (lua_State *L, int arg, const char *expected) {
+  const char *got = luaL_typename(L, arg);
+  if (luaL_getmetafield(L, arg, "__name") == LUA_TSTRING) got = lua_tostring(L, -1);
+  const size_t whole = strlen(got), name = strcspn(got, ";");
+  lua_pushlstring(L, got, strcmp(expected, "number") == 0 ? whole : name);
+  return lgb_argerror(L, arg, lua_pushfstring(L, "%s expected, got %s", expected, lua_tostring(L, -1)));
+}
+
+void lgb_argcheck (lua_State *L, bool holds, int arg, const char *what) {
+  if (!holds) lgb_argerror(L, arg, what);
+}
+
+void lgb_checktype (lua_State *L, int arg, int type) {
+  if (lua_type(L, arg) != type) lgb_typeerror(L, arg, lua_typename(L, type));
+}
+
+lua_Number lgb_checknumber (lua_State *L, int arg) {
+  int is_number;
+  const lua_Number v = lua_tonumberx(L, arg, &is_number);
+  if (!is_number) lgb_typeerror(L, arg, lua_typename(L, LUA_TNUMBER));
+  return v;
+}
+
+lua_Integer lgb_checkinteger (lua_State *L, int arg) {
+  int is_integer;
+  const lua_Integer v = lua_tointegerx(L, arg, &is_integer);
+  if (is_integer) return v;
+  if (!lua_isnumber(L, arg)) return lgb_typeerror(L, arg, lua_typename(L, LUA_TNUMBER));
+  return lgb_argerror(L, arg, lua_pushfstring(L, "a whole number expected, got %s", lgb_shown(L, arg)));
+}
+
+const char *lgb_checkstring (lua_State *L, int arg) {
+  const char *s = lua_tostring(L, arg);
+  if (s == NULL) lgb_typeerror(L, arg, lua_typename(L, LUA_TSTRING));
+  return s;
+}

@@ -1,0 +1,73 @@
+--- The commands of the command line that are written in Lua: gibbous NAME [words]. Each gives true if all is well; a false one has
+--- said why on stderr.
+local core <const> = require "gibbous.core"
+
+local M <const> = {}
+
+local function complain(text)
+  io.stderr:write("gibbous: ", text, "\n")
+  return false
+end
+
+--- Whether the words are nothing but '--json', or nothing; nil where they are anything else.
+local function wants_json(words)
+  if #words == 0 then return false end
+  if #words == 1 and words[1] == "--json" then return true end
+  return nil
+end
+
+local function report(name)
+  return function(words)
+    local json <const> = wants_json(words)
+    if json == nil then return complain(("%s takes --json alone, got '%s'"):format(name, table.concat(words, " "))) end
+    return require "gibbous.doctor"[name](json)
+  end
+end
+
+M.doctor, M.env = report "doctor", report "env"
+
+--- What '?' says at the prompt; the parts of the library are there to be explained.
+function M.help(words)
+  local text <const>, known <const> = require "gibbous.reference.answer"(table.concat(words, " "), {gb = require "gibbous"})
+  if not known then return complain(text) end
+  print(text)
+  return true
+end
+
+function M.man(words)
+  if #words > 0 then return complain("man takes no words, got '" .. words[1] .. "'") end
+  io.write(require "gibbous.reference.man"())
+  return true
+end
+
+--- The one word that a command needs, or nil after a complaint.
+local function one(words, name, what)
+  if #words == 1 and words[1] ~= "" then return words[1] end
+  complain(("%s needs %s: gibbous %s %s"):format(name, what, name, what))
+  return nil
+end
+
+local function written(f, ...)
+  local ok <const>, err <const> = pcall(f, ...)
+  if not ok then return complain(tostring(type(err) == "table" and err.message or err)) end
+  return true
+end
+
+function M.reference(words)
+  local path <const> = one(words, "reference", "OUT.html")
+  return path ~= nil and written(function()
+    require "gibbous.reference.write"(path, require "gibbous.reference.html"())
+  end)
+end
+
+function M.stubs(words)
+  local directory <const> = one(words, "stubs", "DIR")
+  return directory ~= nil and written(require "gibbous.reference.stubs", directory)
+end
+
+--- Runs a command by its name.
+return function(name, ...)
+  local f <const> = M[name]
+  if not f then core.raise("internal", ("there is no command '%s'"):format(name)) end
+  return f{...}
+end

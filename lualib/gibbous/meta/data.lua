@@ -1,0 +1,201 @@
+---@meta
+
+---@class gibbous
+local gb = {}
+
+--- Files and data sets to tensors, and back.
+---@class gb.data
+gb.data = {}
+
+---@class gibbous.data.read.options
+---@field skip? integer  lines to leave out at the top; default: 0
+---@field names? string[]  of the columns, in place of a heading
+---@field na? string  one more spelling of "not available"
+---@field delimiter? string  found by the file's lines unless it is given
+---@field decimal? string  "," for decimal commas
+---@field max_ratio? number  of unpacked to packed bytes of a gzipped file; default: 1000
+---@field dtype? "f64"|"f32"  of the floats of .npy and .safetensors
+
+--- Reads a file by what is in it: .npy gives a tensor, .safetensors a table of tensors and its metadata, delimited text (also gzipped)
+--- a frame. A relative path is looked for in gb.data.places(), too.
+---@param path string
+---@param o gibbous.data.read.options?
+---@return gibbous.frame|gibbous.tensor|table
+---@return table?
+--- Errors: io; format, with file and line.
+---```lua
+--- local path = os.tmpname() .. ".csv"
+--- local f = io.open(path, "w") f:write("x,y\n1,2\n3,4\n") f:close()
+--- print(gb.data.read(path):col "y")
+--- os.remove(path)
+---```
+function gb.data.read(path, o) end
+
+--- The array of a .npy file where it lies, as a tensor that is never read whole. It takes no bytes of gb.memory.limit. The file must
+--- stay as it is as long as the tensor lives.
+---@param path string
+---@return gibbous.tensor
+--- Errors: io, format.
+---```lua
+--- local path = os.tmpname() .. ".npy"
+--- gb.data.write(path, gb.ones(3, 2))
+--- print(gb.data.map(path):sum():item())
+--- os.remove(path)
+---```
+function gb.data.map(path) end
+
+---@class gibbous.data.write.options
+---@field metadata? table<string, string>  of .safetensors
+
+--- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by name. The
+--- file is there whole or not at all.
+---@param path string
+---@param v gibbous.tensor|gibbous.frame|table<string, gibbous.tensor>
+---@param o gibbous.data.write.options?
+--- Errors: io; option, shape, format for what the format cannot hold.
+---```lua
+--- local path = os.tmpname() .. ".npy"
+--- gb.data.write(path, gb.ones(3, 2))
+--- print(gb.data.read(path).shape)
+--- os.remove(path)
+---```
+function gb.data.write(path, v, o) end
+
+--- Is anything there?
+---@param path string
+---@return boolean
+---```lua
+--- print(gb.data.exists "/no/such/file")
+---```
+function gb.data.exists(path) end
+
+--- The directories searched for a relative path: the working directory, the script's and its data/, those listed in GIBBOUS_DATA.
+---@return string[]
+---```lua
+--- print(gb.data.places()[1])
+---```
+function gb.data.places() end
+
+--- Zero mean and unit standard deviation (ddof 0) by column: (x - mean) / sd, and the scaler that undoes it. Columns of one value become
+--- 0; NaN stays missing and counts for nothing. Evaluates.
+---@param x gibbous.tensor  (n, d) or (n)
+---@return gibbous.tensor
+---@return gibbous.scaler
+--- Errors: nan where a value is infinite; shape where there are no rows.
+---```lua
+--- local xs, scaler = gb.data.standardize(gb.tensor{{1, 10}, {3, 30}})
+--- print(xs, scaler:undo(xs))
+---```
+function gb.data.standardize(x) end
+
+---@class gibbous.data.split.options
+---@field test? number  the fraction (below 1) or the number of test rows; default: 0.1
+---@field seed? integer  default: 0
+
+--- Splits rows at random into training and test, each with x and y.
+---@param x gibbous.tensor  (n, ...)
+---@param y gibbous.tensor  (n, ...)
+---@param o gibbous.data.split.options?
+---@return {x: gibbous.tensor, y: gibbous.tensor} train
+---@return {x: gibbous.tensor, y: gibbous.tensor} test
+---```lua
+--- local train, test = gb.data.split(gb.rand(10, 2), gb.rand(10), {test = 0.2})
+--- print(#train.x, #test.x)
+---```
+function gb.data.split(x, y, o) end
+
+---@class gibbous.data.set.options
+---@field dtype? "f64"|"f32"  default: that of gb.config
+
+--- A data set by name, from a folder NAME with data.csv.gz (last column = target) in the places of gb.data.places(). Nothing is
+--- downloaded.
+---@param name string
+---@param o gibbous.data.set.options?
+---@return gibbous.data.set
+--- Errors: io where there is none; format.
+---```lua
+--- print(pcall(gb.data.set, "no_such_set"))
+---```
+function gb.data.set(name, o) end
+
+--- The names of the data sets that are found, sorted.
+---@return string[]
+---```lua
+--- print(#gb.data.sets())
+---```
+function gb.data.sets() end
+
+--- A table of columns, as gb.data.read gives it; #f is the number of rows.
+---@class gibbous.frame
+---@field names string[]  of the columns, in order
+---@field warnings string[]  what was read otherwise than it may be meant, each with file and line
+local frame = {}
+
+--- A column by name or number: a tensor (n), NaN where the file says "not available", or a list of strings where it holds text; of a
+--- list of names the columns as (n, k).
+---@param name string|integer|(string|integer)[]
+---@return gibbous.tensor|string[]
+--- Errors: option for an unknown name; format, with the line, where text cannot join a tensor.
+---```lua
+--- local path = os.tmpname() .. ".csv"
+--- local f = io.open(path, "w") f:write("a,b\n1,2\n3,4\n") f:close()
+--- print(gb.data.read(path):col{"a", "b"})
+--- os.remove(path)
+---```
+function frame:col(name) end
+
+--- What gb.data.standardize took away.
+---@class gibbous.scaler
+---@field mean gibbous.tensor  (d), or one number for a vector
+---@field sd gibbous.tensor  the same shape; 1 for constant columns
+local scaler = {}
+
+--- (x - mean) / sd: other rows on the same scale.
+---@param x gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- local _, scaler = gb.data.standardize(gb.tensor{1, 3})
+--- print(scaler:apply(gb.tensor{5}))
+---```
+function scaler:apply(x) end
+
+--- Values, means and ends of intervals back in the original units.
+---@param xs gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- local xs, scaler = gb.data.standardize(gb.tensor{1, 3})
+--- print(scaler:undo(xs))
+---```
+function scaler:undo(xs) end
+
+--- Variances back in the original units squared.
+---@param v gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- local _, scaler = gb.data.standardize(gb.tensor{1, 5})
+--- print(scaler:undo_var(gb.tensor{1}))
+---```
+function scaler:undo_var(v) end
+
+--- A data set, as gb.data.set gives it.
+---@class gibbous.data.set
+---@field name string  as it was asked for
+---@field x gibbous.tensor  (n, d)
+---@field y gibbous.tensor  (n)
+---@field n integer  rows
+---@field d integer  columns of x
+---@field splits integer  the customary ones; 0 where there is no mask
+---@field names string[]  of the d inputs, then of the target
+---@field citation string  its source; "" where unknown
+local set = {}
+
+---@class gibbous.set.split.options
+---@field standardize? boolean  true: x and y with zero mean and unit standard deviation on the training rows; scaler_x and scaler_y undo it
+
+--- Split i of the published masks: training and test, each with x and y.
+---@param i integer  1 to splits
+---@param o gibbous.set.split.options?
+---@return table train
+---@return table test
+--- Errors: option where there is no mask; index.
+function set:split(i, o) end

@@ -1,0 +1,41 @@
+--- The prompt's side in Lua: what follows an entry, commands, completion. Called by host/shell/repl.c; each part is read when it is
+-- first needed.
+local M <const> = {}
+
+local session = false                      -- an interactive session runs: results are kept
+
+--- The session begins: what is there now is not the user's.
+function M.start(print_values)
+  session, M.print = true, print_values
+  require "gibbous.prompt.variables".note()
+end
+
+--- An entry succeeded and gave these values.
+function M.entered(text, ...)
+  require "gibbous.prompt.inputs".add(text, select("#", ...) > 0)
+  require "gibbous.prompt.reload".note()
+  if select("#", ...) == 0 then return end
+  require "gibbous.prompt.results".keep((...))
+  require "gibbous.prompt.why".gave(...)
+end
+
+--- The message handler of an entry: the stack is as the error left it.
+function M.failed(err)
+  if not session then return end
+  require "gibbous.prompt.frames".capture(3)
+  require "gibbous.prompt.why".failed(err)
+end
+
+--- Runs a line that begins with ':'. False: the session ends.
+function M.command(text) return require "gibbous.prompt.commands".run(text:sub(2)) end
+
+--- Nothing was typed for a moment: reads what the first completion will need.
+function M.idle()
+  require "gibbous.prompt.complete"
+  require "gibbous.reference".of "gb"
+end
+
+--- The names that the text before the cursor may go on with, sorted, and how much of them is typed.
+function M.complete(text) return require "gibbous.prompt.complete"(text) end
+
+return M

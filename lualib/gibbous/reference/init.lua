@@ -1,0 +1,234 @@
+--- The documentation as data: everything that Lua can reach in Gibbous, from the declarations in lualib/gibbous/meta/.
+--
+-- An entry has name ("gb.gp.exact", "tensor:matmul", "prediction.mean", "gibbous.tensor", ":time", "gibbous doctor"), kind
+-- ("function", "method", "field", "class", "command"), call, line (the first sentence), text, args {name, type, text}, options
+-- {key, type, text}, returns, cost, errors, example, see, and area (the file).
+local areas <const> = require "gibbous.reference.areas"
+local class <const> = require "gibbous.reference.class"
+local core <const> = require "gibbous.core"
+local parse <const> = require "gibbous.reference.parse"
+
+local M <const> = {}
+
+-- The registry: list (entries in order), by_name, classes (class name -> {entry, own members by name}). Read when first asked for.
+local registry
+
+--- A field of a class as an entry of its own.
+local function field_entry(owner, f)
+  local name <const> = (owner.short or owner.name) .. "." .. f.name
+  return {name = name, kind = "field", call = name, short = f.name, owner = owner.class, line = f.text, text = f.text,
+    returns = f.type, args = {}, see = {}, area = owner.area}
+end
+
+local function class_of_name(r, name)
+  r.classes[name] = r.classes[name] or {members = {}}
+  return r.classes[name]
+end
+
+--- A class may be opened in several files: its text is where there is some, its fields are joined.
+local function add_class(r, e)
+  local c <const> = class_of_name(r, e.class)
+  if not c.entry then
+    c.entry = e
+    r.list[#r.list + 1] = e
+    r.by_name[e.name] = e
+    if e.short ~= e.name then r.by_name[e.short] = r.by_name[e.short] or e end
+  elseif c.entry.text == "" then
+    for _, key in ipairs{"text", "line", "example", "cost", "errors", "area"} do c.entry[key] = e[key] end
+  end
+  c.parent = c.parent or e.parent
+  for _, f in ipairs(e.fields) do
+    local field <const> = field_entry(e, f)
+    c.members[f.name] = c.members[f.name] or field
+    if not e.class:match "%.options$" then
+      r.list[#r.list + 1] = field
+      r.by_name[field.name] = r.by_name[field.name] or field
+    end
+  end
+end
+
+local function add_function(r, e)
+  r.list[#r.list + 1] = e
+  r.by_name[e.name] = e
+  class_of_name(r, e.owner).members[e.short] = e
+end
+
+local function fields_of(r, class_name)
+  local list, seen = {}, {}
+  while class_name and r.classes[class_name] do
+    local c <const> = r.classes[class_name]
+    for _, f in ipairs(c.order or {}) do
+      if not seen[f.name] then
+        seen[f.name] = true
+        list[#list + 1] = {key = f.name, type = f.type, text = f.text}
+      end
+    end
+    class_name = c.parent
+  end
+  return list
+end
+
+--- The options of a call: the fields of the class, or the keys of the table type, of its last argument that has some.
+local function options_of(r, e)
+  for i = #e.args, 1, -1 do
+    local arg <const> = e.args[i]
+    for part in (arg.type:match "^{" and "" or arg.type):gmatch "[%w_.]+" do
+      if part:match "%.options$" and r.classes[part] then return fields_of(r, part) end
+    end
+    local keys <const> = parse.inline_keys(arg.type)
+    if keys then return keys end
+  end
+  return {}
+end
+
+local function add_command(r, e)
+  r.list[#r.list + 1] = e
+  r.by_name[e.name] = e
+end
+
+local PROMPT <const> = "gibbous.prompt.commands"
+
+--- A sentence from a line without a capital and a full stop.
+local function sentence(line) return (line:gsub("^%l", string.upper)) .. "." end
+
+--- The ':' commands, which the prompt's own list describes.
+local function add_prompt_commands(r)
+  for _, c in ipairs(core.source(PROMPT) and require(PROMPT).list or {}) do
+    local line <const> = sentence(c.line)
+    add_command(r, {name = ":" .. c.name, short = c.name, kind = "command", call = c.call, line = line, text = line, args = {},
+      see = {}, area = "shell"})
+  end
+end
+
+local function read()
+  local r <const> = {list = {}, by_name = {}, classes = {}}
+  for _, area in ipairs(areas) do
+    for _, e in ipairs(parse.read(core.source("gibbous.meta." .. area[1]) or "", area[1])) do
+      if e.kind == "class" then
+        add_class(r, e)
+        local c <const> = r.classes[e.class]
+        c.order = c.order or {}
+        table.move(e.fields, 1, #e.fields, #c.order + 1, c.order)
+      elseif e.kind == "command" then add_command(r, e)
+      else add_function(r, e) end
+    end
+  end
+  add_prompt_commands(r)
+  for _, e in ipairs(r.list) do e.options = options_of(r, e) end
+  return r
+end
+
+local function registered()
+  registry = registry or read()
+  return registry
+end
+
+--- The member of a class or of those it extends, nil where it has none of that name.
+local function member(class_name, name)
+  local r <const> = registered()
+  while class_name and r.classes[class_name] do
+    local c <const> = r.classes[class_name]
+    if c.members[name] then return c.members[name] end
+    class_name = c.parent
+  end
+  return nil
+end
+
+--- The entry of a full name; of an object its class ("gibbous.tensor") or the name documents give it ("tensor") stands in front of
+-- '.' or ':'. nil where there is none: nothing is guessed.
+function M.of(name)
+  local r <const> = registered()
+  if r.by_name[name] then return r.by_name[name] end
+  local owner <const>, last <const> = name:match "^([%w_.]+)[.:]([%w_]+)$"
+  local e <const> = owner and r.by_name[owner]
+  if e and e.kind == "class" then return member(e.class, last) end
+  return nil
+end
+
+M.class_of = class.of
+
+--- Name, kind and line of everything that values of a class have, sorted by name.
+function M.members(class_name)
+  local r <const> = registered()
+  local found <const>, list <const> = {}, {}
+  while class_name and r.classes[class_name] do
+    local c <const> = r.classes[class_name]
+    for name, e in pairs(c.members) do found[name] = found[name] or e end
+    class_name = c.parent
+  end
+  for name, e in pairs(found) do list[#list + 1] = {name = name, kind = e.kind, line = e.line} end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+--- The member of this name of a class, nil where there is none.
+M.member = member
+
+--- The options that a function's table takes: a list of {key, type, text}.
+function M.options(name)
+  local e <const> = M.of(name)
+  return e and e.options or {}
+end
+
+--- How well an entry fits a word: 4 its last name, 3 in its name, 2 in its sentence, 1 in its text or options, 0 not at all.
+local function fit(e, word)
+  if e.short and e.short:lower() == word then return 4 end
+  if e.name:lower():find(word, 1, true) then return 3 end
+  if e.line:lower():find(word, 1, true) then return 2 end
+  if e.text:lower():find(word, 1, true) then return 1 end
+  for _, o in ipairs(e.options) do
+    if o.key == word or o.text:lower():find(word, 1, true) then return 1 end
+  end
+  return 0
+end
+
+--- The entries in which all words occur, the best first; names inside the library last.
+function M.search(words)
+  local found <const> = {}
+  for i, e in ipairs(registered().list) do
+    local sum = 0
+    for word in words:lower():gmatch "%S+" do
+      local score <const> = fit(e, word)
+      if score == 0 then sum = nil break end
+      sum = sum + score
+    end
+    if sum and sum > 0 then found[#found + 1] = {e = e, score = e.area == "core" and sum - 100 or sum, at = i} end
+  end
+  table.sort(found, function(a, b)
+    if a.score ~= b.score then return a.score > b.score end
+    return a.at < b.at
+  end)
+  for i, row in ipairs(found) do found[i] = row.e end
+  return found
+end
+
+--- The value of "gb.part.name", read raw: nil where that part was not used yet.
+function M.value_of(name)
+  local value = package.loaded.gibbous
+  for key in name:gmatch "%.([%w_]+)" do value = type(value) == "table" and rawget(value, key) or nil end
+  return value
+end
+
+--- All entries, in the order of the reference.
+function M.all() return registered().list end
+
+-- Shorter words are near to too much.
+local LEAST_LETTERS <const> = 3
+
+--- The full name that is nearest to one that is unknown: by the whole of it, else by its last word among what can be called. nil
+--- where none is near.
+function M.nearest(name)
+  local names <const>, shorts <const>, full <const> = {}, {}, {}
+  for _, e in ipairs(registered().list) do
+    if e.area ~= "core" then names[#names + 1] = e.name end
+    if e.area ~= "core" and e.kind ~= "field" and not full[e.short] then
+      full[e.short] = e.name
+      shorts[#shorts + 1] = e.short
+    end
+  end
+  local last <const> = name:match "[%w_]+$" or ""
+  if #last < LEAST_LETTERS then return nil end
+  return core.nearest(name, names) or full[last] or full[core.nearest(last, shorts) or ""]
+end
+
+return M

@@ -1,0 +1,133 @@
+--- The commands of the command line that are written in Lua, each in a process of its own.
+local core <const> = require "gibbous.core"
+local process <const> = require "spec.process"
+local reference <const> = require "gibbous.reference"
+
+local function read(path)
+  local f <close> = io.open(path)
+  return f and f:read "a"
+end
+
+--- A directory that is gone afterwards.
+local function with_directory(f)
+  local path <const> = os.tmpname()
+  os.remove(path)
+  assert(os.execute("mkdir '" .. path .. "'"))
+  local ok <const>, err <const> = pcall(f, path)
+  os.execute("rm -r '" .. path .. "'")
+  if not ok then error(err, 0) end
+end
+
+describe("gibbous help", function()
+  it("explains a name as the prompt does", function()
+    assert.matches("^gb.linalg.solve%(A, b%)\n", (process.run{"help", "gb.linalg.solve"}))
+    assert.matches("^gb.rand ", (process.run{"help", "random", "numbers"}))
+    assert.matches("^usage: ", (process.run{"help"}))
+  end)
+
+  it("fails where there is nothing", function()
+    local out <const>, err <const>, code <const> = process.run{"help", "qqqqqq"}
+    assert.same({"", "gibbous: there is no help on 'qqqqqq'; ??qqqqqq looks for words\n"}, {out, err})
+    assert.equal(1, code)
+  end)
+end)
+
+describe("gibbous doctor and env", function()
+  it("give JSON", function()
+    local doctor <const> = core.json_decode((process.run{"doctor", "--json"}))
+    assert.equal(core.version, doctor.facts.gibbous)
+    assert.equal("arithmetic", doctor.checks[1].name)
+    assert.is_true(doctor.checks[1].ok)
+    assert.equal("boolean", type(doctor.well))
+    assert.equal(_VERSION, core.json_decode((process.run{"env", "--json"})).lua)
+  end)
+
+  it("refuse other words", function()
+    assert.equal("gibbous: doctor takes --json alone, got '--jsn'\n", (select(2, process.run{"doctor", "--jsn"})))
+    assert.equal("gibbous: env takes --json alone, got '--json x'\n", (select(2, process.run{"env", "--json", "x"})))
+  end)
+end)
+
+describe("gibbous stubs", function()
+  it("writes declarations that Lua can read, and settings once", function()
+    with_directory(function(path)
+      local target <const> = path .. "/it's new"
+      local out <const> = process.run{"stubs", target}
+      assert.matches("files of declarations in .*it's new/library\nsettings in", out)
+      assert.equal("library", core.json_decode(read(target .. "/.luarc.json"))["workspace.library"][1])
+      assert.matches("^%-%-%-@meta gibbous\n", read(target .. "/library/gibbous.lua"))
+      local files <const> = core.glob(target .. "/library/gibbous/*.lua")
+      assert.is_true(#files > 20)
+      for _, file in ipairs(files) do
+        assert(loadfile(file))
+        assert.matches("^%-%-%-@meta\n", read(file))
+      end
+      assert.is_nil(read(target .. "/library/gibbous/core.lua"))
+      assert.matches("luarc.json is there and stays", (process.run{"stubs", target}))
+    end)
+  end)
+
+  it("says what is wrong", function()
+    assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs"})))
+    assert.matches("cannot make the directory /dev/null/x/library", (select(2, process.run{"stubs", "/dev/null/x"})))
+  end)
+end)
+
+describe("gibbous reference", function()
+  local page <const> = require "gibbous.reference.html"()
+
+  it("has a place for every name, each once, and no link that leads nowhere", function()
+    local ids <const>, twice <const>, dead <const> = {}, {}, {}
+    for id in page:gmatch ' id="([^"]+)"' do
+      if ids[id] then twice[#twice + 1] = id end
+      ids[id] = true
+    end
+    for target in page:gmatch 'href="#([^"]+)"' do
+      if not ids[target] then dead[#dead + 1] = target end
+    end
+    assert.same({}, twice)
+    assert.same({}, dead)
+    for _, e in ipairs(reference.all()) do
+      local shown <const> = e.area ~= "core" and not e.name:match "%.options$" and not (e.owner or ""):match "%.options$"
+      if shown then assert.is_true(ids[e.name:gsub("[^%w._:%-]", "_")] ~= nil, e.name) end
+    end
+  end)
+
+  it("needs no network, and closes what it opens", function()
+    assert.is_nil(page:find "https?://")
+    assert.is_nil(page:find " src=")
+    local open <const> = {}
+    for close, tag in page:gsub("<script>.-</script>", ""):gsub("<style>.-</style>", ""):gmatch "<(/?)(%a%w*)" do
+      if close == "/" then assert.equal(tag, table.remove(open))
+      elseif tag ~= "meta" and tag ~= "input" then open[#open + 1] = tag end
+    end
+    assert.same({}, open)
+  end)
+
+  it("is written whole or not at all", function()
+    with_directory(function(path)
+      assert.equal("", (process.run{"reference", path .. "/out.html"}))
+      assert.equal(page, read(path .. "/out.html"))
+      assert.matches("^gibbous: cannot write /dev/null/x.html: ", (select(2, process.run{"reference", "/dev/null/x.html"})))
+    end)
+    assert.equal("gibbous: reference needs OUT.html: gibbous reference OUT.html\n", (select(2, process.run{"reference"})))
+  end)
+end)
+
+describe("gibbous man", function()
+  local page <const> = process.run{"man"}
+
+  it("has every command and option", function()
+    assert.matches('^.TH GIBBOUS 1 "" "gibbous ' .. core.version:gsub("%p", "%%%0"), page)
+    for _, e in ipairs(reference.all()) do
+      local call <const> = e.call:gsub("%-", "\\-")
+      if e.kind == "command" then assert.is_true(page:find("\n.B " .. call .. "\n", 1, true) ~= nil, call) end
+    end
+  end)
+
+  it("begins no line of text as a request", function()
+    local requests <const> = {}
+    for word in page:gmatch "\n([.'][^%s]*)" do requests[word] = true end
+    assert.same({[".B"] = true, [".SH"] = true, [".TP"] = true, [".br"] = true}, requests)
+  end)
+end)

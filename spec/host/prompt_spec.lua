@@ -1,0 +1,385 @@
+local run <const> = require "spec.process".run
+
+-- The prompt on a pipe, without its prompts and its first lines.
+local function session(text, o)
+  local out <const>, err <const>, code <const> = run({"-i"}, {input = text, env = o and o.env or "HOME=/nonexistent"})
+  return (out:gsub("^gibbous [^\n]*\nLua [^\n]*\n", ""):gsub(">+ ", "")), err, code
+end
+
+local function temporary(text)
+  local path <const> = os.tmpname()
+  if text then
+    local f <close> = assert(io.open(path, "w"))
+    f:write(text)
+  end
+  return path, setmetatable({}, {__close = function() os.remove(path) end})
+end
+
+local function contents(path)
+  local f <close> = assert(io.open(path))
+  return f:read "a"
+end
+
+describe("results of the prompt", function()
+  it("are _ and _1, the one before _2", function()
+    assert.equal("3\n4\n4\t4\t3\n", (session "1 + 2\n_ + 1\n_, _1, _2\n"))
+    assert.equal("1\nnil\n", (session "1\n_10\n"))
+    assert.equal("nil\nnil\n5\n", (session "_\nnil\n5;\n_\n"))
+    assert.equal("7\n8\n", (session "7\n_ = 8\n_\n"))
+  end)
+
+  it("are kept when they are silenced, and the first of several", function()
+    assert.equal('"a"\n', (session "'a', 'b';\n_\n"))
+  end)
+
+  it("do not hold tensors, or what has tensors in it", function()
+    for _, made in ipairs{"gb.rand(100000):eval();", "{{gb.rand(100000):eval()}};", "{x = gb.rand(100000):eval()};"} do
+      local out <const>, err <const> = session(made .. "\ncollectgarbage() collectgarbage()\ngb.memory.report().tensor\n_2\n")
+      assert.equal("0\n", out)
+      assert.matches("^stdin:1: _2 was a [^\n]* that nothing else held: its memory was given back; name a result to keep it\n",
+        err)
+    end
+    assert.equal("0\n100000\n", (session "x = gb.rand(100000):eval()\nx;\ncollectgarbage()\n_2.numel\n"))
+    assert.equal('{1, "b"}\n', (session "{1, 'b'};\ncollectgarbage() collectgarbage()\n_\n"))
+  end)
+
+  it("leave a script's own rule for unknown names", function()
+    assert.equal('4\n"rule zz"\n4\n',
+      (session "setmetatable(_G, {__index = function(_, k) return k == 'zz' and 'rule zz' or nil end});\n4\nzz\n_2\n"))
+    assert.equal("4\n9\n4\n", (session "setmetatable(_G, {__index = {zz = 9}});\n4\nzz\n_2\n"))
+  end)
+end)
+
+describe("an entry that fails", function()
+  it("has the line of the entry, and the frames of the library as one line", function()
+    local _, err <const> = session "gb.gp.exact{noise = .1}\n"
+    assert.equal("stdin:1: gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}\nstack traceback:\n"
+      .. "\t(2 calls within the library)\n\tstdin:1: in main chunk\n\t[C]: in ?\n", err)
+    local _, script <const> = run({"-e", "local gb = require 'gibbous' local m = gb.gp.exact{noise = .1}"})
+    assert.matches("^gibbous: %(command line%):1: gb%.gp%.exact: [^\n]*\nstack traceback:\n\t%(2 calls within the library%)\n"
+      .. "\t%(command line%):1: in main chunk\n", script)
+  end)
+
+  it("keeps the script's own frames, of a deep stack those at the ends", function()
+    local _, err <const> = session "function f(n) if n == 0 then error 'deep' end f(n - 1) end\nf(2)\n"
+    assert.equal(3, select(2, err:gsub("in [%w ]+ 'f'", "")))
+    local _, long <const> = session "function f(n) if n == 0 then error 'deep' end f(n - 1) end\nf(100)\n"
+    assert.matches("\n\t%.%.%.\t%(skipping %d+ levels%)\n", long)
+    local _, overflow <const>, code <const> = session "function f() return 1 + f() end\nf()\n"
+    assert.matches("stack overflow", overflow)
+    assert.equal(0, code)
+  end)
+
+  it("has frames and locals for :debug", function()
+    local typed <const> = "local up = 'u'; function f(z) local t = gb.rand(4, 2); local q = up .. z; error(q) end\nf(3)\n"
+    local out <const> = session(typed .. ":debug\n:debug q .. '!', gb ~= nil\n:up\n:up\n:down\n:down\n")
+    assert.equal("> 1  stdin:1: in global 'f'\n  2  stdin:1: in main chunk\n      z  = 3\n      t  = tensor 4x2 f64\n"
+      .. "      q  = \"u3\"\n      up = \"u\"\n" .. '"u3!"\ttrue\n'
+      .. "  1  stdin:1: in global 'f'\n2  stdin:1: in main chunk\n      no locals\nthis is the outermost frame\n",
+      (out:gsub("\n> 2", "\n2"):match "^(.-this is the outermost frame\n)"):gsub("^1", "> 1"))
+    assert.matches("this is the innermost frame\n$", out)
+    assert.matches("^no error to look at", (session ":debug\n"))
+    assert.matches("^no error to look at", (session ":up\n"))
+  end)
+
+  it("holds no tensor of its frames", function()
+    local out <const> = session("do local t = gb.rand(100000):eval() error 'x' end\ncollectgarbage() collectgarbage()\n"
+      .. "gb.memory.report().tensor\n")
+    assert.equal("0\n", out)
+  end)
+end)
+
+describe("a command", function()
+  local commands <const> = require "gibbous.prompt.commands"
+
+  it("is listed by :help with a line", function()
+    local out <const> = session ":help\n"
+    for _, c in ipairs(commands.list) do
+      assert.is_true(out:find(c.call, 1, true) ~= nil and out:find(c.line, 1, true) ~= nil, c.name)
+      assert.is_true(#c.line > 10 and c.call:find("^:" .. c.name) ~= nil, c.name)
+    end
+    assert.matches("gb.linspace", (session ":help gb.linspace\n"))
+  end)
+
+  it("that does not exist names the nearest; what is mistyped gets no traceback", function()
+    local _, err <const> = session ":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
+    assert.equal("there is no command :timit, did you mean :timeit?\nthere is no command :zzzzzz; :help lists them\n"
+      .. ":mem takes nothing after it\na file is missing: :save FILE\na file is missing: :run FILE\n"
+      .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
+      .. "/dev/null/x.lua: Not a directory\n", err)
+  end)
+
+  it("is not a label", function()
+    assert.equal("1\n", (session "::again:: print(1)\n"))
+  end)
+
+  it(":time runs once and prints the results", function()
+    local out <const> = session "n = 0\n:time (function() n = n + 1 return n, 'x' end)()\n:time n = n + 10\nn\n"
+    assert.matches('^1\t"x"\nwall [%d.]+ %a+\n', out)
+    assert.matches("\n11\n$", out)
+  end)
+
+  it(":timeit computes in every run", function()
+    local out <const> = session "x = gb.ones(30, 30):eval()\n:timeit x:matmul(x)\n"
+    assert.matches("^median .* %(%d+ runs%)\n  device [%d.]+ %a+  1 step  ", out)
+  end)
+
+  it(":prof lists the steps by line", function()
+    assert.matches("\nline +op +device.*\nstdin:1 ", (session "x = gb.ones(30, 30):eval()\n:prof x:matmul(x)\n"))
+  end)
+
+  it(":who lists the session's variables with the lines that made them", function()
+    assert.equal("no variables yet\n", (session ":who\n"))
+    local out <const> = session "x = gb.rand(5, 2):eval()\ny = x:sin()\nfunction f() end\nn, s = 3, ('s'):rep(50)\n:who\n"
+    assert.equal("name  kind      what                                      bytes  line\n"
+      .. ("-"):rep(68) .. "\n"
+      .. "f     function                                            -      stdin:1\n"
+      .. "n     number    3                                         -\n"
+      .. "s     string    " .. ("s"):rep(37) .. "...  -\n"
+      .. "x     tensor    5x2 f64                                   80 B   stdin:1\n"
+      .. "y     tensor    5x2 f64                                   lazy   stdin:1\n",
+      (out:gsub("%-%-%-+", ("-"):rep(68))))
+  end)
+
+  it(":mem lists the holders by line", function()
+    local out <const> = session "x = gb.rand(1000):eval()\n:mem\n"
+    assert.matches("^memory  used 7.8125? KiB", out)
+    assert.matches("\n8 kB +1 +tensor +stdin:1\n$", out)
+  end)
+
+  it(":why tells of the last numerical failure", function()
+    assert.matches("^no error of the library", (session "error 'x'\n:why\n"))
+    local out <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\nerror 'other'\n:why\n"
+    assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive", out)
+    assert.matches("%(not_pd%)\n  order +2\nworth a try: add to the diagonal", out)
+    local solved <const> = session("a = gb.rand(30, 30, {seed = 1})\nK = a:matmul(a:t()) + gb.eye(30)\n"
+      .. "gb.solvers.cg{max_iter = 1}:solve(K, gb.rand(30, {seed = 2}))\nerror 'x'\n:why\n")
+    assert.matches("not converged", solved)
+    assert.matches("\n  iterations +1\n", solved)
+    assert.matches("\nworth a try: allow more steps", solved)
+  end)
+
+  it(":plot draws what suits the values", function()
+    assert.matches("position\n", (session ":plot gb.linspace(0, 1, 9)\n"))
+    assert.matches("┤", (session ":plot {1, 2, 3}, gb.tensor{3, 1, 2}\n"))
+    assert.matches("┤", (session ":plot gb.plot.figure{}:line(gb.linspace(0, 1, 3), gb.ones(3))\n"))
+    assert.matches(":plot draws a vector, x and y, a matrix, a model or a figure, got string", (select(2, session ":plot 'x'\n")))
+  end)
+
+  it(":save writes a script that runs and prints the same", function()
+    local path <const>, _ <close> = temporary()
+    local typed <const> = "x = 3\nlocal x = 4\nx + 1\nnil .. 1\n_ * 2\n_2 + _\n'silent';\nprint 'called'\nreturn 1, 2\n"
+      .. "function f() local a = 1 return a end\nf()\n=f() + 1\nfor i = 1, 2 do\nprint(i)\nend\n"
+    local out <const> = session(typed .. ":save " .. path .. "\n")
+    local saved <const>, err <const>, code <const> = run({path})
+    assert.equal("", err)
+    assert.equal(0, code)
+    assert.equal(out:gsub("written to [^\n]*\n$", ""), saved)
+    assert.is_nil(contents(path):find("nil ..", 1, true))
+    assert.matches("Not a directory\n$", (select(2, session ":save /dev/null/x.lua\n")))
+  end)
+
+  it(":save without results that are named has none of their kind", function()
+    local path <const>, _ <close> = temporary()
+    session("x = 3\nx + 1\n:save " .. path .. "\n")
+    assert.equal('local gb = require "gibbous"\n\nx = 3\nprint(x + 1)\n', contents(path))
+  end)
+
+  it(":run runs a script in the session", function()
+    local path <const>, _ <close> = temporary "#!/usr/bin/env gibbous\nz = 42 print 'from the file'\n"
+    assert.equal("from the file\n42\n", (session(":run " .. path .. "\nz\n")))
+    local bad <const>, _ <close> = temporary "z = = 1\n"
+    assert.matches("^/[^\n]*:1: unexpected symbol near '='\n$", (select(2, session(":run " .. bad .. "\n"))))
+  end)
+
+  it(":edit runs what an editor leaves of the last entry", function()
+    local editor <const>, _ <close> = temporary "#!/bin/sh\nsed -i s/7/8/ \"$1\"\n"
+    local out <const> = session("7 + 1\n:edit\n_\n", {env = "HOME=/nonexistent VISUAL='sh " .. editor .. "'"})
+    assert.equal("8\n9\n9\n", out)
+    local _, err <const> = session("7\n:edit\n", {env = "HOME=/nonexistent VISUAL=false"})
+    assert.matches("^false ended with exit 1: VISUAL or EDITOR names another editor\n$", err)
+  end)
+
+  it(":reload puts changed functions into the table of a module", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local function write(text) return ("io.open('%s/amod.lua', 'w'):write(%q):close();\n"):format(folder, text) end
+    local typed <const> = ("package.path = '%s/?.lua'\n"):format(folder)
+      .. write "local M = {n = 1, inner = {}} function M.f() return 1 end function M.inner.g() return 1 end return M"
+      .. "a = require 'amod'; held = a.f\n:reload\na.n = 5\n"
+      .. write("local M = {n = 2, inner = {}, k = 3} function M.f() return 2 end function M.inner.g() return 2 end "
+        .. "function M.h() end return M")
+      .. ":reload\na.f(), a.inner.g(), a.n, a.k\n" .. write "local M = {} error 'half' return M" .. ":reload\na.f()\n"
+      .. write "x = = 1" .. ":reload\na.f()\n"
+    local out <const> = session(typed)
+    os.execute("rm -r " .. folder)
+    assert.matches("nothing has changed in amod\namod: 2 functions replaced, 1 new\n2\t2\t5\t3\n"
+      .. "amod: not reloaded: [^\n]*half\n2\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n2\n$", out)
+    assert.matches("^no module in Lua was required\n", (session ":reload\n"))
+  end)
+
+  it(":quit ends the session", function()
+    local out <const>, _, code <const> = session "1\n:quit\n2\n"
+    assert.equal("1\n", out)
+    assert.equal(0, code)
+  end)
+end)
+
+describe("colour", function()
+  local function printed(options, env)
+    local words <const> = {table.unpack(options)}
+    words[#words + 1] = "-i"
+    local out <const>, err <const> = run(words, {input = "gb.ones(2)\nerror 'x'\n", env = "HOME=/nonexistent " .. (env or "")})
+    return out:find("\27[2mtensor 2 f64 cpu  16 B\27[0m\n", 1, true) ~= nil,
+      err:find("\27[31mstdin:1: x\27[0m\27[2m\nstack traceback:", 1, true) ~= nil, out:find "\27" == nil and err:find "\27" == nil
+  end
+
+  it("is for terminals, unless --color says otherwise", function()
+    assert.same({false, false, true}, {printed{}})
+    assert.same({true, true, false}, {printed{"--color=always"}})
+    assert.same({true, true, false}, {printed({"--color=always"}, "NO_COLOR=1")})
+    assert.same({false, false, true}, {printed{"--color=auto"}})
+    assert.same({false, false, true}, {printed{"--color=never"}})
+    assert.same({true, true, false}, {printed({}, "CLICOLOR_FORCE=1")})
+    assert.same({false, false, true}, {printed({}, "CLICOLOR_FORCE=0")})
+    assert.same({false, false, true}, {printed({}, "CLICOLOR_FORCE=1 NO_COLOR=1")})
+  end)
+
+  it("must be chosen from three", function()
+    local _, err <const>, code <const> = run{"--color=blue", "-e", "print(1)"}
+    assert.matches("^gibbous: unrecognized option '%-%-color=blue'\n", err)
+    assert.equal(1, code)
+  end)
+
+  it("marks the error of a script", function()
+    local _, err <const> = run{"--color=always", "-e", "error('x', 0)"}
+    assert.matches("^gibbous: \27%[31mx\27%[0m", err)
+  end)
+end)
+
+describe("completion", function()
+  local gb <const> = require "gibbous"
+  local complete <const> = require "gibbous.prompt.complete"
+  local support <const> = require "spec.support"
+
+  -- The names that a text may go on with, as words; and how much of them is typed.
+  local function names(text)
+    local list <const>, typed <const> = complete(text)
+    return table.concat(list, " "), typed
+  end
+  local function has(text, ...)
+    local all <const> = " " .. names(text) .. " "
+    for _, name in ipairs{...} do assert.is_truthy(all:find(" " .. name .. " ", 1, true), text .. " -> " .. name) end
+  end
+  local function lacks(text, ...)
+    local all <const> = " " .. names(text) .. " "
+    for _, name in ipairs{...} do assert.is_nil(all:find(" " .. name .. " ", 1, true), text .. " -/> " .. name) end
+  end
+
+  local values <const> = {gb = gb, x = gb.rand(5), m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}, k = gb.kernels.rbf{},
+    fig = gb.plot.figure{}, pl = gb.plan(gb.rand(3):sum()), t = {alpha = 1, f = print, inner = {go = print}, list = {gb.rand(2)}}}
+  values.p = values.m:predict(gb.rand(3, 1))
+  setup(function() for name, v in pairs(values) do _G[name] = v end end)
+  teardown(function() for name in pairs(values) do _G[name] = nil end end)
+
+  it("has names of the library, keywords and globals", function()
+    assert.same({"linspace", 5}, {names "gb.linsp"})
+    assert.same({"while", 3}, {names "whi"})
+    has("", "print", "gb", "function", "x")
+    has("t.", "alpha", "f", "inner")
+    assert.equal("go", (names "t.inner."))
+    has("gb.kernels.", "rbf", "matern52")
+    assert.equal("format", (names "string.form"))
+  end)
+
+  it("has methods after a colon and fields after a dot", function()
+    has("x:", "sum", "matmul", "gelu")
+    lacks("x:", "shape", "dtype")
+    assert.equal("device dtype ndim numel shape", (names "x."))
+    has("m:", "fit", "predict", "save", "get")
+    lacks("m:", "x", "kernel")
+    has("m.", "kernel", "likelihood")
+    lacks("m.", "fit", "predict")
+    has("p:", "interval", "sample")
+    has("p.", "mean", "f_var", "y_var")
+    has("pl:", "explain", "json")
+    has("pl.", "peak")
+    has("fig:", "line", "save", "show")
+    has("k:", "named", "diag", "warp")
+    lacks("k:", "hyper", "kind", "row")
+    assert.equal("f", (names "t:"))
+  end)
+
+  it("knows what calls and elements give, without running them", function()
+    for _, text in ipairs{"gb.rand(5):su", "x[1]:su", "(x + 1):su", "(2 * x):su", "x:exp():su", "t.list[1]:su", "-x:su", "y = x:su",
+      "print(x:su", "gb.grad(x:sum(), {x})[1]:su", "(x):su", "x:matmul(x:t()):su", "f{x = x:su"} do
+      assert.same({"sum", 2}, {names(text)}, text)
+    end
+    has("m:predict(x):", "interval")
+    has("m:predict(x).", "y_var")
+    has("m.kernel:", "named")
+    has("gb.kernels.rbf{}:", "named")
+    has("gb.plot.figure{}:", "line")
+    has("gb.gp.exact{kernel = k, noise = .1}:", "fit")
+    has("('x'):", "rep", "format")
+    has('"abc":', "upper")
+    has("require 'gibbous'.", "rand")
+    has("require('gibbous').", "rand")
+    for _, text in ipairs{"zz:", "zz.", "f(x):", "t.zz.", "x + 1.", "nil.", ").", ".", "{}:", "}.", "]:", "x[1"} do
+      assert.same({"", 0}, {names(text)}, text)
+    end
+  end)
+
+  it("runs no code of the user", function()
+    local called = 0
+    local function count() called = called + 1 end
+    _G.trap = setmetatable({}, {__index = count, __call = count, __pairs = count, __len = count})
+    for _, text in ipairs{"trap.", "trap:", "trap.a.", "trap():", "trap[1].", "trap{"} do complete(text) end
+    _G.trap = nil
+    assert.equal(0, called)
+  end)
+
+  it("has the keys of options that are not given yet", function()
+    assert.same({"kernel", 3}, {names "gb.gp.exact{ker"})
+    has("gb.gp.exact{kernel = k, ", "noise", "likelihood")
+    lacks("gb.gp.exact{kernel = k, ", "kernel", "print")
+    has("m:fit(x, x, {", "objective")
+    assert.equal("ard", (names "gb.kernels.rbf{ar"))
+    has("gb.gp.exact{kernel = ", "gb", "k")
+    has("print{", "print")
+    assert.equal("sum", (names "gb.gp.exact{kernel = x:su"))
+  end)
+
+  it("has the values of an option or an argument in a string", function()
+    assert.same({"f16 f32 f64", 1}, {names 'x:to{dtype = "f'})
+    has('m:fit(x, x, {objective = "', "mll", "loo")
+    has("m:fit(x, x, {objective = '", "mll", "loo")
+  end)
+
+  it("has files in strings that are paths, and no names", function()
+    assert.same({"host/ hostile_collector.lua", 2}, {names 'gb.data.read "spec/ho'})
+    assert.same({"prompt_spec.lua", 6}, {names 'gb.data.read("spec/host/prompt'})
+    assert.same({"README.md", 3}, {names 'io.open("REA'})
+    assert.same({"README.md", 3}, {names 'm:save "REA'})
+    assert.same({"prompt_spec.lua", 6}, {names ":run spec/host/prompt"})
+    assert.same({"", 2}, {names 'io.open("*E'})
+    for _, text in ipairs{'s = "gb.li', "print 'gb.li", "-- gb.li", "[[gb.l", "x = 'a' .. 'p", '"pri', "gb.data.read([[spec/zz"} do
+      assert.equal("", (names(text)), text)
+    end
+  end)
+
+  it("has modules after require", function()
+    assert.same({"gibbous", 3}, {names 'require "gib'})
+    assert.equal("gibbous", (names "require('gibbous"))
+    support.with(package, {path = "./?.lua"}, function() assert.equal("spec.process", (names "require 'spec.proc")) end)
+  end)
+
+  it("has commands, and code after them", function()
+    assert.same({"time timeit", 2}, {names ":ti"})
+    has(":", "help", "quit")
+    assert.equal("sum", (names ":timeit x:su"))
+    assert.equal("linspace", (names "?gb.linsp"))
+    assert.equal("linspace", (names "=gb.linsp"))
+  end)
+end)
