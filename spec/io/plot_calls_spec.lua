@@ -175,6 +175,18 @@ describe("a figure's file", function()
     for at in text:gmatch " x=\"([^\"]*)\"" do assert.is_true(tonumber(at) ~= nil) end
   end)
 
+  it("shortens what is wider than its place", function()
+    local path <const>, long <const> = support.path ".svg", ("long "):rep(60)
+    gb.plot.figure{title = long, xlabel = long, ylabel = long}:line({1, 2}, {3, 4}, {label = ("ü"):rep(90)})
+      :save(path, {width = 300, height = 200})
+    local shortened = 0
+    for text in support.read(path):gmatch ">([^<]*)</text>" do
+      assert.is_true(utf8.len(text) ~= nil and utf8.len(text) < 60, text)
+      shortened = shortened + (text:find("…", 1, true) and 1 or 0)
+    end
+    assert.equal(4, shortened)
+  end)
+
   it("says how it was made", function()
     local want <const> = ("gibbous %s; made at [^;]*plot_calls_spec.lua:%%d+; seed %%-?%%d+"):format(gb.version:gsub("%.", "%%."))
     assert.matches("<metadata>" .. want .. "</metadata>", saved ".svg")

@@ -177,7 +177,8 @@ local texts <const> = {
    .. "cols, grid, legend, rows, share_x, share_y, title, xlabel, xlim, xscale, xticks, ylabel, ylim, yscale, yticks"},
   {"gb.plot.figure{}:line(gb.ones(2), gb.ones(3))", "shape: line: x has 2 values, y 3"},
   {"gb.plot.posterior(3)", "option: gb.plot.posterior: a model of gb.gp.exact is needed, got number"},
-  {"gb.plot.training{}", "option: gb.plot.training: a list of steps is needed: let on_step = function(s) log[#log + 1] = s end keep them"},
+  {"gb.plot.training{}", "option: gb.plot.training: a list of steps "
+   .. "is needed: let on_step = function(s) log[#log + 1] = s end keep them"},
   {"gb.load \"nosuch\"", "io: cannot open 'nosuch': No such file or directory"},
   {"gb.load(3)", "bad argument #1 to 'load' (string expected, got number)"},
   {"gb.grad(gb.ones(2):sum(), gb.ones(2))",
