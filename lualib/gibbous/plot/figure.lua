@@ -247,7 +247,11 @@ function methods.save(self, path, opts)
     error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2)
   end
   local o <const> = options.parse(opts, {width = "positive", height = "positive"}, "figure:save")
-  core.figure_save(self._figure, path, o.width or 720, o.height or 440 + 160 * (math.min(self._rows, 4) - 1), self._made)
+  local width <const>, height <const> = o.width or 720, o.height or 440 + 160 * (math.min(self._rows, 4) - 1)
+  if not (width >= 10 and width <= 14400 and height >= 10 and height <= 14400) then
+    core.raise("option", ("figure:save: width and height are 10 to 14400 points, got %g x %g"):format(width, height))
+  end
+  core.figure_save(self._figure, path, width, height, self._made)
   return self
 end
 
@@ -255,6 +259,11 @@ end
 function methods.text(self, columns, rows, opts)
   local o <const> = options.parse(opts, {ascii = "boolean"}, "figure:text")
   local w <const>, h <const> = core.terminal()
+  local function fits(v, least) return v == nil or math.tointeger(v) and v >= least and v <= 1000 end
+  if not fits(columns, 20) or not fits(rows, 8) then
+    core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(tostring(columns or w),
+      tostring(rows or h)))
+  end
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
 end
 
