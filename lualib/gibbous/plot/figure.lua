@@ -261,8 +261,8 @@ function methods.text(self, columns, rows, opts)
   local w <const>, h <const> = core.terminal()
   local function fits(v, least) return v == nil or math.tointeger(v) and v >= least and v <= 1000 end
   if not fits(columns, 20) or not fits(rows, 8) then
-    core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(tostring(columns or w),
-      tostring(rows or h)))
+    core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(
+      tostring(columns or w), tostring(rows or h)))
   end
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
 end
