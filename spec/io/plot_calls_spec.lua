@@ -178,6 +178,71 @@ describe("a figure's file", function()
     for at in text:gmatch " x=\"([^\"]*)\"" do assert.is_true(tonumber(at) ~= nil) end
   end)
 
+  --- The texts of an SVG: {x, y, anchor, text}.
+  local function texts(fig, o)
+    local path <const>, out <const> = support.path ".svg", {}
+    fig:save(path, o)
+    for head, text in support.read(path):gmatch "<text ([^>]*)>([^<]*)</text>" do
+      out[#out + 1] = {x = tonumber(head:match '^x="([^"]*)"'), y = tonumber(head:match ' y="([^"]*)"'),
+        anchor = head:match 'text%-anchor="(%a+)"', text = text}
+    end
+    return out
+  end
+
+  --- Do labels lie where their values are: at a constant distance for each unit of at(value)?
+  local function check_spacing(list, coordinate, at)
+    assert.is_true(#list >= 2)
+    local first <const>, last <const> = list[1], list[#list]
+    local unit <const> = (last[coordinate] - first[coordinate]) / (at(tonumber(last.text)) - at(tonumber(first.text)))
+    for _, t in ipairs(list) do
+      local want <const> = first[coordinate] + unit * (at(tonumber(t.text)) - at(tonumber(first.text)))
+      assert.is_true(math.abs(t[coordinate] - want) < 0.02, t.text)
+    end
+    return unit
+  end
+
+  it("has labels where their values are, at every size", function()
+    for _, log in ipairs{false, true} do
+      for width = 120, 1000, 110 do
+        local fig <const> = gb.plot.figure{xscale = log and "log" or "linear"}:line({1, 870}, {-3, 41})
+        local below <const>, beside <const> = {}, {}
+        for _, t in ipairs(texts(fig, {width = width, height = width // 2 + 40})) do
+          local list <const> = t.anchor == "middle" and below or beside
+          list[#list + 1] = t
+        end
+        local across <const> = check_spacing(below, "x", log and math.log or function(v) return v end)
+        local up <const> = check_spacing(beside, "y", function(v) return v end)
+        assert.is_true(across > 0 and up < 0)
+        for i = 2, #below do assert.is_true(below[i].x - below[i - 1].x > 5 * #below[i].text) end
+      end
+    end
+  end)
+
+  it("has its legend where there is no data, or beside the panel", function()
+    local function place(fig)
+      for _, t in ipairs(texts(fig)) do
+        if t.text == "name" then return t.x, t.y end
+      end
+    end
+    local t <const> = gb.linspace(0, 1, 200)
+    local rising <const> = function(o) return gb.plot.figure(o):line(t, t, {label = "name"}) end
+    local falling <const> = function() return gb.plot.figure{}:line(t, -t, {label = "name"}) end
+    local x, y = place(rising())
+    assert.is_true(x < 360 and y < 220)                                   -- top left
+    x, y = place(falling())
+    assert.is_true(x > 360 and y < 220)                                   -- top right
+    x, y = place(rising{legend = "bottom right"})
+    assert.is_true(x > 360 and y > 220)
+    assert.is_nil((place(rising{legend = "off"})))
+    local full <const> = gb.plot.figure{}:scatter(gb.rand(5000, {seed = 1}), gb.rand(5000, {seed = 2}), {label = "name"})
+    local _, right = 0, 0
+    for _, one in ipairs(texts(full)) do
+      if one.anchor == "middle" then right = math.max(right, one.x) end
+    end
+    x, _ = place(full)
+    assert.is_true(x > right + 10)
+  end)
+
   it("shortens what is wider than its place", function()
     local path <const>, long <const> = support.path ".svg", ("long "):rep(60)
     gb.plot.figure{title = long, xlabel = long, ylabel = long}:line({1, 2}, {3, 4}, {label = ("ü"):rep(90)})
