@@ -28,6 +28,22 @@ describe("gb.plot", function()
     raises("option", "a model of gb.gp.exact is needed, got tensor", gb.plot.posterior, gb.ones(3))
   end)
 
+  it("draws samples of a posterior", function()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}:condition(gb.tensor{{0}, {1}},
+      gb.tensor{0, 1})
+    has(gb.plot.posterior(m, {samples = 2, seed = 1}):text(80, 20), "draws of f", "mean", "data")
+    local lines <const> = {}
+    local function add(_, _, kind, _, y) lines[#lines + 1] = {kind, y:totable()} end
+    support.with(require "gibbous.core", {figure_add = add}, function()
+      gb.plot.posterior(m, {samples = 2, seed = 1, x = {0, 0.5}})
+    end)
+    local p <const> = m:predict(gb.tensor{0, 0.5}):sample(2, {seed = 1})
+    for i = 1, 2 do
+      assert.equal("line", lines[2 + i][1])
+      support.near(p[i], gb.tensor(lines[2 + i][2]), 1e-9)
+    end
+  end)
+
   it("draws the steps of a fit, a line for each start", function()
     local _ <const>, steps <const> = two_inputs()
     has(gb.plot.training(steps):text(90, 30), "value - best", "gradient norm", "start 1", "start 2", "step")

@@ -236,7 +236,7 @@ describe("what a figure is drawn from", function()
     end
     local got = drawn(given)
     check(got, given, gb.linspace(0.9, 3.1, 500), 0.95)
-    assert.same({"add", "F", 1, "scatter", {1, 3}, {0.5, -0.5}, "nil", {label = "data"}}, got[6])
+    assert.same({"add", "F", 1, "scatter", {1, 3}, {0.5, -0.5}, "nil", {label = "data", colour = 1}}, got[6])
     assert.equal(6, #got)
     got = drawn(prior)
     assert.equal(5, #got)

@@ -190,9 +190,10 @@ function core.figure_save(f, path, width, height, made) end
 function core.figure_text(f, columns, rows, colour, ascii) end
 
 --- A model of one input: mean, bands of f and of y, and the data. Of two: mean and standard deviation of f as colours with lines
---- of equal value. x: where to draw, of one input.
+--- of equal value. Of one input: x, where to
+--- draw, and samples, how many draws of f with their seed.
 ---@param model gibbous.model
----@param o {x: gibbous.vector, level: number, title: string, xlabel: string, ylabel: string}?
+---@param o {x: gibbous.vector, samples: integer, seed: integer, level: number, title: string, xlabel: string, ylabel: string}?
 ---@return gibbous.figure
 function gb.plot.posterior(model, o) end
 
