@@ -102,7 +102,8 @@ local function checked_model(model, what)
 end
 
 --- A model with one input column: mean, bands of f and of y, and the data. With two: mean and standard deviation of f as colours.
--- o: x (points to draw at) and samples (draws of f, with their seed), of one column; level = 0.95, title, xlabel, ylabel.
+-- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title,
+-- xlabel, ylabel.
 ---@return gibbous.figure
 function M.posterior(model, opts)
   local o <const> = options.parse(opts, spec_with{x = "any", level = "number", samples = "count", seed = "integer"}, "gb.plot.posterior")
