@@ -102,11 +102,11 @@ local function checked_model(model, what)
 end
 
 --- A model with one input column: mean, bands of f and of y, and the data. With two: mean and standard deviation of f as colours.
--- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title,
--- xlabel, ylabel.
+-- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title, xlabel, ylabel.
 ---@return gibbous.figure
 function M.posterior(model, opts)
-  local o <const> = options.parse(opts, spec_with{x = "any", level = "number", samples = "count", seed = "integer"}, "gb.plot.posterior")
+  local spec <const> = spec_with{x = "any", level = "number", samples = "count", seed = "integer"}
+  local o <const> = options.parse(opts, spec, "gb.plot.posterior")
   checked_model(model, "gb.plot.posterior")
   local data <const> = model.x
   local columns <const> = data and data.shape[2] or 1
