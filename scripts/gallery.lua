@@ -112,7 +112,7 @@ local cases <const> = {
   {"many", function()
     return fig{title = "100,000 points"}:scatter(gb.randn(100000, {seed = 1}), gb.randn(100000, {seed = 2}), {alpha = 0.2})
   end},
-  {"posterior", function() return gb.plot.posterior(model(), {title = "posterior of one input"}) end},
+  {"posterior", function() return gb.plot.posterior(model(), {title = "posterior of one input", samples = 3, seed = 1}) end},
   {"posterior_2", function() return gb.plot.posterior((model_of_two()), {title = "posterior of two inputs"}) end},
   {"training", function() return gb.plot.training((select(2, model_of_two()))) end},
   {"calibration", function() return gb.plot.calibration(model_of_two(), tested(300)) end},

@@ -62,10 +62,10 @@ local band_lo <const>, band_hi <const> = p:interval(0.95)
 local path <const> = arg and arg[1] or "mauna_loa.svg"
 gb.plot.figure{title = ("Mauna Loa CO2: fitted to %.0f, forecast after"):format(t[cut]:item()), xlabel = "year",
     ylabel = "CO2 (ppm)"}
-  :band(xs, band_lo, band_hi, {label = "95 % band"})
-  :line(xs, p.mean, {label = "forecast"})
-  :scatter(t_train, y_train, {label = "fitted months"})
-  :scatter(t_test, y_test, {label = "held-out months"})
+  :band(xs, band_lo, band_hi, {label = "95 % band", colour = "blue"})
+  :scatter(t_train, y_train, {label = "fitted months", size = 2.5, colour = "orange"})
+  :scatter(t_test, y_test, {label = "held-out months", size = 2.5, colour = "green"})
+  :line(xs, p.mean, {label = "forecast", width = 1, colour = "blue"})
   :save(path)
   :show()
 print("wrote " .. path)

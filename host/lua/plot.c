@@ -16,7 +16,12 @@
 
 #define LGB_FIGURE "gibbous.figure"
 
-enum { MOST_SIDE = 8 }; /* rows, and columns, of panels */
+enum {
+  MOST_SIDE = 8, /* rows, and columns, of panels */
+  LEAST_COLUMNS = 20,
+  LEAST_ROWS = 8,
+  MOST_CELLS = 1000 /* of a figure as text, each way */
+};
 
 static gb_figure *check (lua_State *L) { return luaL_checkudata(L, 1, LGB_FIGURE); }
 
@@ -305,8 +310,8 @@ static int give_owned (lua_State *L, char *at, size_t n) {
 static int figure_text (lua_State *L) {
   gb_figure *f = check(L);
   const int columns = (int)lgb_checkinteger(L, 2), rows = (int)lgb_checkinteger(L, 3);
-  lgb_argcheck(L, columns >= 20 && columns <= 1000, 2, "20 to 1000 columns");
-  lgb_argcheck(L, rows >= 8 && rows <= 1000, 3, "8 to 1000 rows");
+  lgb_argcheck(L, columns >= LEAST_COLUMNS && columns <= MOST_CELLS, 2, "20 to 1000 columns");
+  lgb_argcheck(L, rows >= LEAST_ROWS && rows <= MOST_CELLS, 3, "8 to 1000 rows");
   lua_pushcfunction(L, push_owned);
   char *text = gb_figure_text(f, columns, rows, lua_toboolean(L, 4), lua_toboolean(L, 5));
   if (text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory to draw the figure");
@@ -332,13 +337,14 @@ static int figure_inline (lua_State *L) {
   return give_owned(L, bytes, n);
 }
 
-/* core.terminal() -> columns, rows, is stdout a terminal, its width in pixels (0: it does not say) */
+/* core.terminal() -> columns and rows of a figure as text, is stdout a terminal, its width in pixels (0: it does not say) */
 static int terminal (lua_State *L) {
   struct winsize w = {0};
   const bool tty = isatty(1) == 1;
   int columns = 100, rows = 30;
-  if (tty && ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20) columns = w.ws_col < 200 ? w.ws_col : 200;
-  if (tty && w.ws_row >= 10) rows = w.ws_row - 2 < 40 ? w.ws_row - 2 : 40;
+  if (tty && ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+    columns = w.ws_col < LEAST_COLUMNS ? LEAST_COLUMNS : w.ws_col < 200 ? w.ws_col : 200;
+  if (tty && w.ws_row > 0) rows = w.ws_row < LEAST_ROWS + 2 ? LEAST_ROWS : w.ws_row < 42 ? w.ws_row - 2 : 40;
   lua_pushinteger(L, columns);
   lua_pushinteger(L, rows);
   lua_pushboolean(L, tty);

@@ -28,6 +28,22 @@ describe("gb.plot", function()
     raises("option", "a model of gb.gp.exact is needed, got tensor", gb.plot.posterior, gb.ones(3))
   end)
 
+  it("draws samples of a posterior", function()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}:condition(gb.tensor{{0}, {1}},
+      gb.tensor{0, 1})
+    has(gb.plot.posterior(m, {samples = 2, seed = 1}):text(80, 20), "draws of f", "mean", "data")
+    local lines <const> = {}
+    local function add(_, _, kind, _, y) lines[#lines + 1] = {kind, y:totable()} end
+    support.with(require "gibbous.core", {figure_add = add}, function()
+      gb.plot.posterior(m, {samples = 2, seed = 1, x = {0, 0.5}})
+    end)
+    local p <const> = m:predict(gb.tensor{0, 0.5}):sample(2, {seed = 1})
+    for i = 1, 2 do
+      assert.equal("line", lines[2 + i][1])
+      support.near(p[i], gb.tensor(lines[2 + i][2]), 1e-9)
+    end
+  end)
+
   it("draws the steps of a fit, a line for each start", function()
     local _ <const>, steps <const> = two_inputs()
     has(gb.plot.training(steps):text(90, 30), "value - best", "gradient norm", "start 1", "start 2", "step")
@@ -139,6 +155,9 @@ describe("a figure with bad input", function()
     raises("option", "option 'x' must be {first, last}", fig.heatmap, fig, gb.ones(2, 2), {x = {2, 1}})
     raises("option", "figure:note: text must be a string, got number", fig.note, fig, 1, 2, 3)
     raises("option", "figure:hline: y must be a number, got string", fig.hline, fig, "x")
+    raises("option", "width and height are 10 to 14400 points, got 1e+06 x 600", fig.save, fig, "x.png", {width = 1e6})
+    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got 19 x 8", fig.text, fig, 19, 8)
+    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got x x 8", fig.text, fig, "x", 8)
   end)
 
   it("draws empty series, one point, constants and huge values", function()
@@ -173,6 +192,83 @@ describe("a figure's file", function()
     assert.is_nil(text:find("<symbol", 1, true))
     assert.matches("</svg>%s*$", text)
     for at in text:gmatch " x=\"([^\"]*)\"" do assert.is_true(tonumber(at) ~= nil) end
+  end)
+
+  --- The texts of an SVG: {x, y, anchor, text}.
+  local function texts(fig, o)
+    local path <const>, out <const> = support.path ".svg", {}
+    fig:save(path, o)
+    for head, text in support.read(path):gmatch "<text ([^>]*)>([^<]*)</text>" do
+      out[#out + 1] = {x = tonumber(head:match '^x="([^"]*)"'), y = tonumber(head:match ' y="([^"]*)"'),
+        anchor = head:match 'text%-anchor="(%a+)"', text = text}
+    end
+    return out
+  end
+
+  --- Do labels lie where their values are: at a constant distance for each unit of at(value)?
+  local function check_spacing(list, coordinate, at)
+    assert.is_true(#list >= 2)
+    local first <const>, last <const> = list[1], list[#list]
+    local unit <const> = (last[coordinate] - first[coordinate]) / (at(tonumber(last.text)) - at(tonumber(first.text)))
+    for _, t in ipairs(list) do
+      local want <const> = first[coordinate] + unit * (at(tonumber(t.text)) - at(tonumber(first.text)))
+      assert.is_true(math.abs(t[coordinate] - want) < 0.02, t.text)
+    end
+    return unit
+  end
+
+  it("has labels where their values are, at every size", function()
+    for _, log in ipairs{false, true} do
+      for width = 120, 1000, 110 do
+        local fig <const> = gb.plot.figure{xscale = log and "log" or "linear"}:line({1, 870}, {-3, 41})
+        local below <const>, beside <const> = {}, {}
+        for _, t in ipairs(texts(fig, {width = width, height = width // 2 + 40})) do
+          local list <const> = t.anchor == "middle" and below or beside
+          list[#list + 1] = t
+        end
+        local across <const> = check_spacing(below, "x", log and math.log or function(v) return v end)
+        local up <const> = check_spacing(beside, "y", function(v) return v end)
+        assert.is_true(across > 0 and up < 0)
+        for i = 2, #below do assert.is_true(below[i].x - below[i - 1].x > 5 * #below[i].text) end
+      end
+    end
+  end)
+
+  it("has its legend where there is no data, or beside the panel", function()
+    local function place(fig)
+      for _, t in ipairs(texts(fig)) do
+        if t.text == "name" then return t.x, t.y end
+      end
+    end
+    local t <const> = gb.linspace(0, 1, 200)
+    local rising <const> = function(o) return gb.plot.figure(o):line(t, t, {label = "name"}) end
+    local falling <const> = function() return gb.plot.figure{}:line(t, -t, {label = "name"}) end
+    local x, y = place(rising())
+    assert.is_true(x < 360 and y < 220)                                   -- top left
+    x, y = place(falling())
+    assert.is_true(x > 360 and y < 220)                                   -- top right
+    x, y = place(rising{legend = "bottom right"})
+    assert.is_true(x > 360 and y > 220)
+    assert.is_nil((place(rising{legend = "off"})))
+    local full <const> = gb.plot.figure{}:scatter(gb.rand(5000, {seed = 1}), gb.rand(5000, {seed = 2}), {label = "name"})
+    local _, right = 0, 0
+    for _, one in ipairs(texts(full)) do
+      if one.anchor == "middle" then right = math.max(right, one.x) end
+    end
+    x, _ = place(full)
+    assert.is_true(x > right + 10)
+  end)
+
+  it("shortens what is wider than its place", function()
+    local path <const>, long <const> = support.path ".svg", ("long "):rep(60)
+    gb.plot.figure{title = long, xlabel = long, ylabel = long}:line({1, 2}, {3, 4}, {label = ("ü"):rep(90)})
+      :save(path, {width = 300, height = 200})
+    local shortened = 0
+    for text in support.read(path):gmatch ">([^<]*)</text>" do
+      assert.is_true(utf8.len(text) ~= nil and utf8.len(text) < 60, text)
+      shortened = shortened + (text:find("…", 1, true) and 1 or 0)
+    end
+    assert.equal(4, shortened)
   end)
 
   it("says how it was made", function()

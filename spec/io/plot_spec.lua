@@ -133,7 +133,7 @@ describe("what a figure is drawn from", function()
       gb.plot.figure{yticks = {{1, "one"}, {2.5, "two"}}}:bars({1, 2}, gb.tensor{3, 4}, {label = "b", colour = 3})
       fig:heatmap(gb.zeros(2, 3)):heatmap(gb.zeros(2, 3), {x = {4, 5}, y = {6, 7}, limits = {0, 2}, label = "z"})
       fig:save "p.svg":save("q.svg", {width = 10, height = 20})
-      assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(5, 6, {ascii = true}), tostring(fig)})
+      assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(25, 16, {ascii = true}), tostring(fig)})
     end)
     local zeros <const> = {{0, 0, 0}, {0, 0, 0}}
     local function new() return {"figure", 1, 1, "", false, false} end
@@ -144,7 +144,7 @@ describe("what a figure is drawn from", function()
       {"add", "F", 1, "bars", {3, 4}, {1, 2}, "nil", {label = "b", colour = 2}},
       {"heatmap", "F", 1, zeros, 1, 3, 1, 2, {}}, {"heatmap", "F", 1, zeros, 4, 5, 6, 7, {label = "z", low = 0, high = 2}},
       {"save", "F", "p.svg", 720, 440, MADE}, {"save", "F", "q.svg", 10, 20, MADE},
-      {"text", "F", 90, 30, false, false}, {"text", "F", 5, 6, false, true}, {"text", "F", 90, 30, false, "nil"}}, got)
+      {"text", "F", 90, 30, false, false}, {"text", "F", 25, 16, false, true}, {"text", "F", 90, 30, false, "nil"}}, got)
   end)
 
   it("has styles by name, number and #rrggbb", function()
@@ -236,7 +236,7 @@ describe("what a figure is drawn from", function()
     end
     local got = drawn(given)
     check(got, given, gb.linspace(0.9, 3.1, 500), 0.95)
-    assert.same({"add", "F", 1, "scatter", {1, 3}, {0.5, -0.5}, "nil", {label = "data"}}, got[6])
+    assert.same({"add", "F", 1, "scatter", {1, 3}, {0.5, -0.5}, "nil", {label = "data", colour = 1}}, got[6])
     assert.equal(6, #got)
     got = drawn(prior)
     assert.equal(5, #got)

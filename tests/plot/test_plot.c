@@ -276,6 +276,48 @@ static void labels_stand_at_their_ticks_in_a_terminal (void **state) {
   gb_figure_clear(&f);
 }
 
+/* Panels with everything around them, in a terminal that is too small for them: panels come below each other. */
+static void many_panels_fit_any_terminal (void **state) {
+  (void)state;
+  const double v[] = {1, 2, 3};
+  for (size_t rows = 1; rows <= 8; rows += 7)
+    for (size_t columns = 1; columns <= 8; columns++) {
+      gb_figure f;
+      gb_error err;
+      assert_int_equal(gb_figure_init(&f, rows, columns, &err), GB_OK);
+      for (size_t k = 0; k < rows * columns; k++) {
+        gb_panel *p = &f.panels[k];
+        assert_int_equal(gb_figure_set_text(&p->title, "title", &err), GB_OK);
+        assert_int_equal(gb_figure_set_text(&p->x.label, "x", &err), GB_OK);
+        p->x.log = true;
+        for (int kind = 0; kind < GB_NMARK_KINDS; kind++) {
+          const gb_mark m = {.kind = (gb_mark_kind)kind,
+                             .n = 3,
+                             .rows = 1,
+                             .x = (double *)(uintptr_t)v,
+                             .hi = (double *)(uintptr_t)v,
+                             .y = (double *)(uintptr_t)v,
+                             .extent = 1,
+                             .label = (char[]){"a label"},
+                             .style = GB_STYLE_BY_ORDER};
+          assert_int_equal(gb_panel_add(p, &m, &err), GB_OK);
+        }
+      }
+      for (int width = 20; width < 200; width += 30) {
+        char *text = gb_figure_text(&f, width, 8, true, false);
+        assert_non_null(text);
+        const size_t across = (size_t)width / columns < 16 ? 1 : columns;
+        size_t lines = 0, titles = 0;
+        for (const char *c = text; *c != '\0'; c++) lines += *c == '\n';
+        for (const char *c = text; (c = strstr(c, "title")) != NULL; c++) titles++;
+        assert_int_equal(lines, 8 * rows * columns / across);
+        assert_int_equal(titles, rows * columns);
+        free(text);
+      }
+      gb_figure_clear(&f);
+    }
+}
+
 /* Any figure at any size keeps to it, with as many lines as asked for. */
 static void text_keeps_to_its_size (void **state) {
   (void)state;
@@ -287,7 +329,7 @@ static void text_keeps_to_its_size (void **state) {
   assert_int_equal(gb_figure_set_text(&f.panels[0].y.label, "level", &err), GB_OK);
   add(&f, GB_MARK_LINE, 2, (double[]){1e6, 1e6 + 1e-6}, (double[]){-1e-300, 1e300}, NULL);
   for (int columns = 20; columns <= 200; columns += 7)
-    for (int rows = 12; rows <= 40; rows += 7) {
+    for (int rows = 8; rows <= 40; rows += 4) {
       char *text = gb_figure_text(&f, columns, rows, false, true);
       int lines = 0;
       for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1, lines++)
@@ -574,6 +616,7 @@ int main (void) {
       cmocka_unit_test(contours_lie_where_the_value_is),
       cmocka_unit_test(labels_stand_at_their_ticks_in_a_terminal),
       cmocka_unit_test(text_keeps_to_its_size),
+      cmocka_unit_test(many_panels_fit_any_terminal),
       cmocka_unit_test(a_line_is_drawn_in_dots_with_its_gap),
       cmocka_unit_test(many_points_are_fewer_or_pixels_in_files_of_vectors),
       cmocka_unit_test(many_lines_are_vectors),

@@ -109,14 +109,21 @@ void gb_draw_axes (const gb_frame *f, const gb_panel *p) {
   cairo_rectangle(c->cr, c->left, c->top, c->right - c->left, c->bottom - c->top);
   cairo_stroke(c->cr);
   draw_ticks(f);
-  const double below = c->bottom + 7 + (f->xlabels ? GB_TICK_SIZE + 6 : 2);
-  gb_page_text(c->page, p->x.label, middle, below, 0.5, 0, label);
-  if (f->xlabels) gb_page_text(c->page, f->xticks.note, c->right, below, 1, 0, tick_font);
-  if (f->ylabels) gb_page_text(c->page, f->yticks.note, c->left, c->top - 4, 0, 1, tick_font);
-  gb_page_text(c->page, p->y.label, c->left - 10 - (f->ylabels ? f->tick_width + 6 : 0) - GB_LABEL_SIZE,
-               (c->top + c->bottom) / 2, 0.5, 0, turned);
+  const double below = c->bottom + 7 + GB_TICK_SIZE + 6, up = (c->top + c->bottom) / 2,
+               wide = 2 * fmin(middle - f->cell_left, f->cell_right - middle),
+               high = 2 * fmin(up - f->cell_top, f->cell_bottom - up);
+  if (f->xlabels) {
+    gb_page_text_within(c->page, p->x.label, middle, below, 0.5, 0, wide, label);
+    gb_page_text(c->page, f->xticks.note, c->right, below, 1, 0, tick_font);
+  }
+  if (f->ylabels) {
+    gb_page_text(c->page, f->yticks.note, c->left, c->top - 4, 0, 1, tick_font);
+    gb_page_text_within(c->page, p->y.label, c->left - 16 - f->tick_width - GB_LABEL_SIZE, up, 0.5, 0, high,
+                        turned);
+  }
   const bool noted = f->yticks.note[0] != '\0' || f->vticks.note[0] != '\0';
-  gb_page_text(c->page, p->title, middle, c->top - 7 - (noted ? GB_TICK_SIZE + 2 : 0), 0.5, 1, bold);
+  gb_page_text_within(c->page, p->title, middle, c->top - 7 - (noted ? GB_TICK_SIZE + 2 : 0), 0.5, 1, wide,
+                      bold);
   draw_colour_bar(f);
   draw_remarks(f, p);
 }

@@ -106,3 +106,30 @@ void gb_page_text (gb_page *p, const char *s, double x, double y, double ax, dou
   cairo_show_text(p->cr, s);
   cairo_restore(p->cr);
 }
+
+/* The longest beginning of whole characters, of 'n' bytes at most. */
+static size_t whole (const char *s, size_t n) {
+  while (n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
+  return n;
+}
+
+void gb_page_text_within (gb_page *p, const char *s, double x, double y, double ax, double ay, double most,
+                          gb_font f) {
+  enum { LONGEST = 400 };
+  char cut[LONGEST + 4];
+  if (s == NULL || gb_page_text_width(p, s, f.size, f.bold) <= most) {
+    gb_page_text(p, s, x, y, ax, ay, f);
+    return;
+  }
+  size_t fits = 0, over = strlen(s) < LONGEST
+                              ? strlen(s)
+                              : LONGEST; /* bytes that fit with the ellipsis, and that do not */
+  while (over - fits > 1) {
+    const size_t middle = (fits + over) / 2, n = whole(s, middle);
+    snprintf(cut, sizeof cut, "%.*s\u2026", (int)n, s);
+    if (gb_page_text_width(p, cut, f.size, f.bold) <= most) fits = middle;
+    else over = middle;
+  }
+  snprintf(cut, sizeof cut, "%.*s\u2026", (int)whole(s, fits), s);
+  gb_page_text(p, cut, x, y, ax, ay, f);
+}

@@ -38,6 +38,9 @@ void gb_canvas_use (const gb_canvas *c, gb_rgb k, double alpha);
 
 /* Text anchored at a fraction of its size: (0, 0) left top, (0.5, 1) centre bottom. */
 void gb_page_text (gb_page *p, const char *s, double x, double y, double ax, double ay, gb_font font);
+/* The same, with an ellipsis in place of what is wider than 'most' points. */
+void gb_page_text_within (gb_page *p, const char *s, double x, double y, double ax, double ay, double most,
+                          gb_font font);
 double gb_page_text_width (gb_page *p, const char *s, double size, bool bold);
 
 /* Adds text with &, < and > escaped, or formatted as it is. */

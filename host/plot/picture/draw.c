@@ -24,8 +24,8 @@ bool gb_draw_figure (gb_page *page, const gb_figure *f, double width, double hei
   cairo_paint(page->cr);
   gb_layout(page, f, width, height, frames);
   for (size_t k = 0; k < f->rows * f->columns; k++) draw_panel(&frames[k], &f->panels[k]);
-  gb_page_text(page, f->title, width / 2, 12, 0.5, 0,
-               (gb_font){.size = GB_TITLE_SIZE, .bold = true, .colour = gb_ink});
+  gb_page_text_within(page, f->title, width / 2, 12, 0.5, 0, width - 8,
+                      (gb_font){.size = GB_TITLE_SIZE, .bold = true, .colour = gb_ink});
   free(frames);
   return !page->no_memory;
 }

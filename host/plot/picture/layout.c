@@ -47,11 +47,11 @@ static bool some (const char *s) { return s != NULL && s[0] != '\0'; }
 static margins margins_of (const gb_panel *p, const gb_frame *f, bool beside) {
   margins m = {.left = TICK_GAP, .top = EDGE, .right = EDGE + 4, .bottom = TICK_GAP};
   if (f->ylabels) m.left += f->tick_width + 4;
-  if (some(p->y.label)) m.left += GB_LABEL_SIZE + 6;
+  if (f->ylabels && some(p->y.label)) m.left += GB_LABEL_SIZE + 6;
   if (some(p->title)) m.top += GB_LABEL_SIZE + 8;
   if (f->yticks.note[0] != '\0' || f->vticks.note[0] != '\0') m.top += GB_TICK_SIZE + 2;
   if (f->xlabels) m.bottom += GB_TICK_SIZE + 4;
-  if (some(p->x.label) || f->xticks.note[0] != '\0') m.bottom += GB_LABEL_SIZE + 6;
+  if (f->xlabels && (some(p->x.label) || f->xticks.note[0] != '\0')) m.bottom += GB_LABEL_SIZE + 6;
   if (f->mapped != NULL) {
     m.right += BAR_GAP + BAR + TICK_GAP + f->value_width;
     if (some(f->mapped->label)) m.right += GB_LABEL_SIZE + 6;

@@ -4,7 +4,7 @@
 
 #include "plot/picture/marks.h"
 
-enum { LINE_HEIGHT = 16, PAD = 6, SWATCH = 20, GAP = 6, MOST_ROWS = 40 };
+enum { LINE_HEIGHT = 16, PAD = 6, SWATCH = 20, GAP = 6, MOST_ROWS = 40, WIDEST = 200 };
 
 static bool has_entry (const gb_mark *m) {
   return m->label[0] != '\0' && m->kind != GB_MARK_TEXT && m->kind != GB_MARK_HEATMAP;
@@ -20,7 +20,7 @@ void gb_legend_size (gb_page *page, const gb_panel *p, double *width, double *he
     rows++;
   }
   if (rows == 0) return;
-  *width = widest + SWATCH + GAP + 2 * PAD;
+  *width = fmin(widest, WIDEST) + SWATCH + GAP + 2 * PAD;
   *height = LINE_HEIGHT * (double)rows + 2 * PAD - 4;
 }
 
@@ -176,7 +176,7 @@ void gb_draw_legend (const gb_canvas *c, const gb_panel *p, double x, double y) 
     if (!has_entry(&p->marks[i]) || rows == MOST_ROWS) continue;
     const double at = y + PAD - 2 + LINE_HEIGHT * ((double)rows++ + 0.5);
     draw_swatch(c, p, i, x + PAD, at);
-    gb_page_text(c->page, p->marks[i].label, x + PAD + SWATCH + GAP, at, 0, 0.5,
-                 (gb_font){.size = GB_LEGEND_SIZE, .colour = gb_ink});
+    gb_page_text_within(c->page, p->marks[i].label, x + PAD + SWATCH + GAP, at, 0, 0.5, WIDEST,
+                        (gb_font){.size = GB_LEGEND_SIZE, .colour = gb_ink});
   }
 }

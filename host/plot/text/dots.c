@@ -84,7 +84,7 @@ static void shade (const gb_plot_area *a, const gb_mark *m, unsigned char depth)
     for (double c = first; c <= last; c++)
       for (double r = up; r <= down; r++) {
         gb_cell *cell = cell_at(a, (int)c, (int)r);
-        if (cell->shade < depth) cell->shade = depth;
+        if (cell != NULL && cell->shade < depth) cell->shade = depth;
       }
   }
 }
@@ -113,6 +113,7 @@ static void draw_bars (const gb_plot_area *a, const gb_mark *m, int colour) {
     for (int r = top; r < low; r++)
       for (int c = from; c < to; c++) {
         gb_cell *cell = cell_at(a, c, r);
+        if (cell == NULL) continue;
         cell->shade = 2;
         cell->colour = colour;
       }
@@ -142,9 +143,9 @@ static void draw_heatmap (const gb_plot_area *a, const gb_mark *m) {
     for (int c = 0; c < a->w; c++) {
       const double x = value_at(&a->x, (c + 0.5) / a->w), y = value_at(&a->y, 1 - (r + 0.5) / a->h);
       const size_t q = index_at(x, m->x[0], m->x[1], m->n), p = index_at(y, m->y[0], m->y[1], m->rows);
-      if (q == m->n || p == m->rows || !isfinite(m->hi[p * m->n + q])) continue;
-      const double v = m->hi[p * m->n + q], t = hi > lo ? fmin(fmax((v - lo) / (hi - lo), 0), 1) : 0.5;
       gb_cell *cell = cell_at(a, c, r);
+      if (cell == NULL || q == m->n || p == m->rows || !isfinite(m->hi[p * m->n + q])) continue;
+      const double v = m->hi[p * m->n + q], t = hi > lo ? fmin(fmax((v - lo) / (hi - lo), 0), 1) : 0.5;
       cell->shade = a->colour ? 4 : (unsigned char)(1 + lround(3 * t));
       cell->colour = mapped_colour(t);
     }

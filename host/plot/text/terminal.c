@@ -106,8 +106,8 @@ static void entry_text (const gb_panel *p, size_t i, bool ascii, char *text, siz
   else text[0] = '\0';
 }
 
-/* Lines that the legend takes; drawn too where 'row' is not negative. */
-static int legend (block *b, int row) {
+/* Lines that the legend takes, 'most' at most; drawn too where 'row' is not negative. */
+static int legend (block *b, int row, int most) {
   const gb_panel *p = b->panel;
   int lines = 0, at = 0;
   for (size_t i = 0; i < p->nmarks && p->legend != GB_LEGEND_OFF; i++) {
@@ -117,7 +117,11 @@ static int legend (block *b, int row) {
     if (text[0] == '\0') continue;
     const bool mapped = p->marks[i].kind == GB_MARK_HEATMAP;
     const int wide = gb_text_columns(text) + 4 + (mapped ? 0 : 2);
-    if (lines == 0 || at + wide - 2 > b->w) lines++, at = 2;
+    if (lines == 0 || at + wide - 2 > b->w) {
+      if (lines == most) return lines;
+      lines++;
+      at = 2;
+    }
     if (row >= 0) {
       const int y = row + lines - 1, colour = p->marks[i].kind == GB_MARK_BAND ? -1 : gb_mark_colour(p, i);
       if (!mapped)
@@ -191,20 +195,34 @@ static void draw_remarks (block *b, int row, size_t hidden) {
   gb_screen_clip(b->screen, b->left, row, text, b->w);
 }
 
-/* The lines of a panel: title, head, plot, axis, labels, foot, legend, remark. Those of the head and the foot
-** depend on the ticks' notes, and ticks on the lines that remain: two rounds settle it. */
+/* As many lines as are wanted and left. */
+static int grant (int *left, int wanted) {
+  const int n = wanted < *left ? wanted : *left;
+  *left -= n;
+  return n;
+}
+
+/* The lines of a panel: title, head, plot, axis, labels, foot, legend, remark; the plot has three at least, and the
+** others what is left. Those of the head and the foot depend on the ticks' notes, and ticks on the lines that
+** remain: two rounds settle it. */
 static void draw_panel (block *b) {
   const gb_panel *p = b->panel;
   const size_t hidden = gb_panel_hidden(p);
-  const int title = some(p->title), keys = legend(b, -1), remark = hidden > 0;
-  int head = some(p->y.label), foot = some(p->x.label);
+  int title = 0, head = some(p->y.label), foot = some(p->x.label), keys = 0, remark = 0;
   for (int round = 0; round < 2; round++) {
-    b->area.h = (int)fmax(b->h - title - head - 2 - foot - keys - remark, LEAST_HEIGHT);
+    int left = b->h - 2 - LEAST_HEIGHT;
+    title = grant(&left, some(p->title));
+    head = grant(&left, head);
+    remark = grant(&left, hidden > 0);
+    keys = grant(&left, legend(b, -1, b->h / 3));
+    foot = grant(&left, foot);
+    b->area.h = LEAST_HEIGHT + left;
     b->area.top = b->top + title + head;
     fit_y(b);
     b->area.left = b->left + b->margin + 1;
     b->area.w = (int)fmax(b->w - b->margin - 1 - BEYOND, LEAST_WIDTH);
     fit_x(b);
+    if (round > 0) break;
     head = some(p->y.label) || b->y.note[0] != '\0';
     foot = some(p->x.label) || b->x.note[0] != '\0';
   }
@@ -215,27 +233,31 @@ static void draw_panel (block *b) {
   draw_x_axis(b);
   const int below = b->area.top + b->area.h + 2;
   if (foot) draw_foot(b, below);
-  (void)legend(b, below + foot);
-  draw_remarks(b, below + foot + keys, hidden);
+  (void)legend(b, below + foot, keys);
+  draw_remarks(b, below + foot + keys, remark ? hidden : 0);
 }
+
+enum { PANEL_WIDTH = 16, PANEL_HEIGHT = 8 }; /* least of a panel: narrower ones stand below each other */
 
 char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour, bool ascii) {
   gb_screen screen;
   const bool title = some(f->title);
-  if (!gb_screen_open(&screen, columns, rows)) return NULL;
-  const int w = columns / (int)f->columns, h = (rows - title) / (int)f->rows;
-  for (size_t k = 0; k < f->rows * f->columns; k++) {
+  const int panels = (int)(f->rows * f->columns),
+            across = columns / (int)f->columns < PANEL_WIDTH ? 1 : (int)f->columns, down = panels / across;
+  const int w = columns / across, h = (int)fmax((rows - title) / down, PANEL_HEIGHT - (down == 1 && title));
+  if (!gb_screen_open(&screen, columns, down > 1 ? (int)fmax(rows, title + down * h) : rows)) return NULL;
+  for (int k = 0; k < panels; k++) {
     block b = {.screen = &screen,
                .panel = &f->panels[k],
-               .w = w - (f->columns > 1),
+               .w = w - (across > 1),
                .h = h,
-               .left = (int)(k % f->columns) * w,
-               .top = title + (int)(k / f->columns) * h,
+               .left = k % across * w,
+               .top = title + k / across * h,
                .colour = colour,
                .ascii = ascii};
     b.area.screen = &screen;
     b.area.colour = colour;
-    gb_panel_scales(f, k, &b.area.x, &b.area.y);
+    gb_panel_scales(f, (size_t)k, &b.area.x, &b.area.y);
     draw_panel(&b);
   }
   if (title) {

@@ -45,6 +45,8 @@ function gb.plot.figure(o) end
 
 ---@class gibbous.plot.posterior.options
 ---@field x? gibbous.vector  points to draw at, of one input; default: 500 over the data
+---@field samples? integer  draws of f, of one input; default: 0
+---@field seed? integer  of the draws; without it the next numbers of gb.seed
 ---@field level? number  of the bands; default: 0.95
 ---@field title? string  above the figure
 ---@field xlabel? string  default: "x"

@@ -37,6 +37,15 @@ local function level_of(o, what)
   return level
 end
 
+--- Draws of f, thin and grey.
+local function draw_samples(fig, xs, p, o)
+  if not o.samples or o.samples == 0 then return end
+  local drawn <const> = p:sample(o.samples, {seed = o.seed or nil}):eval()
+  for i = 1, o.samples do
+    fig:line(xs, drawn[i], {label = i == 1 and "draws of f" or nil, colour = "grey", width = 0.9, alpha = 0.8})
+  end
+end
+
 local function curve(model, data, o)
   local xs = o.x
   if xs == nil then
@@ -50,16 +59,21 @@ local function curve(model, data, o)
   core.eval(p.mean, y_lo, y_hi, f_lo, f_hi)
   local percent <const> = ("%g %% "):format(100 * level)
   local fig <const> = figure{title = o.title, xlabel = o.xlabel or "x", ylabel = o.ylabel or "y"}
-    :band(xs, y_lo, y_hi, {label = percent .. "of y"})
-    :band(xs, f_lo, f_hi, {label = percent .. "of f"})
-    :line(xs, p.mean, {label = "mean"})
-  if data and #data > 0 then fig:scatter(data:squeeze(2), model.y, {label = "data"}) end
+    :band(xs, y_lo, y_hi, {label = percent .. "of y", colour = 1})
+    :band(xs, f_lo, f_hi, {label = percent .. "of f", colour = 1})
+  draw_samples(fig, xs, p, o)
+  fig:line(xs, p.mean, {label = "mean", colour = 1})
+  if data and #data > 0 then fig:scatter(data:squeeze(2), model.y, {label = "data", colour = 2}) end
   return fig
 end
 
 --- Mean and standard deviation of f over two inputs, side by side, with the data.
 local function map(model, data, o)
-  if o.x ~= nil then core.raise("option", "gb.plot.posterior: option 'x' is of one input column, the model has 2") end
+  for _, name in ipairs{"x", "samples", "seed"} do
+    if o[name] ~= nil then
+      core.raise("option", ("gb.plot.posterior: option '%s' is of one input column, the model has 2"):format(name))
+    end
+  end
   local x0 <const>, x1 <const> = range_of(data:select(2, 1))
   local y0 <const>, y1 <const> = range_of(data:select(2, 2))
   local make <const> = {dtype = data.dtype}
@@ -88,10 +102,11 @@ local function checked_model(model, what)
 end
 
 --- A model with one input column: mean, bands of f and of y, and the data. With two: mean and standard deviation of f as colours.
--- o: x (points to draw at, of one column), level = 0.95, title, xlabel, ylabel.
+-- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title, xlabel, ylabel.
 ---@return gibbous.figure
 function M.posterior(model, opts)
-  local o <const> = options.parse(opts, spec_with{x = "any", level = "number"}, "gb.plot.posterior")
+  local spec <const> = spec_with{x = "any", level = "number", samples = "count", seed = "integer"}
+  local o <const> = options.parse(opts, spec, "gb.plot.posterior")
   checked_model(model, "gb.plot.posterior")
   local data <const> = model.x
   local columns <const> = data and data.shape[2] or 1
