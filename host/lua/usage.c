@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "lua/lgb.h"
+#include "lua/load/embed.h"
+
+#define DOCUMENTS "gibbous.meta." /* modules that are the documentation */
 
 /* The call forms are those of the documentation: lines "function gb.cat(list, d) end". */
 static const char *const owners[] = {"gb.", "gb.linalg.", "tensor:", "plan:", "gb.memory."};
@@ -11,11 +14,13 @@ enum { METHODS = 2 }; /* the first owner of methods */
 
 /* Pushes "x:sum(d, o)" of the first line that begins with "function tensor:sum(", and so on. False: there is none that says
 ** more than "..." */
-static bool push_form (lua_State *L, const char *doc, const char *owner, const char *name) {
+static bool push_form (lua_State *L, const char *owner, const char *name) {
   char head[96];
   const int n = snprintf(head, sizeof head, "\nfunction %s%s(", owner, name);
   if (n >= (int)sizeof head) return false;
-  const char *at = strstr(doc, head);
+  const char *at = NULL;
+  for (const gb_embedded *e = gb_embedded_modules; at == NULL && e->module != NULL; e++)
+    if (strncmp(e->module, DOCUMENTS, sizeof DOCUMENTS - 1) == 0) at = strstr(e->text, head);
   if (at == NULL) return false;
   const char *arguments = at + n, *end = strchr(arguments, ')');
   if (end == NULL || strncmp(arguments, "...)", 4) == 0) return false;
@@ -27,21 +32,14 @@ static bool push_form (lua_State *L, const char *doc, const char *owner, const c
 
 /* Pushes "; x:sum(d, o)", or "" where no form of the running function is known. */
 static const char *push_usage (lua_State *L, const char *name, bool is_method) {
-  const int count = (int)(sizeof owners / sizeof owners[0]), base = lua_gettop(L);
+  const int count = (int)(sizeof owners / sizeof owners[0]);
   luaL_checkstack(L, 8, "an error message");
-  lua_pushcfunction(L, lgb_embed_source);
-  lua_pushliteral(L, "gibbous._meta");
-  if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING) {
-    const char *doc = lua_tostring(L, -1);
-    for (int i = 0; i < count; i++) {
-      if (!push_form(L, doc, owners[(i + (is_method ? METHODS : 0)) % count], name)) continue;
-      lua_pushfstring(L, "; %s", lua_tostring(L, -1));
-      lua_replace(L, base + 1);
-      lua_settop(L, base + 1);
-      return lua_tostring(L, -1);
-    }
+  for (int i = 0; i < count; i++) {
+    if (!push_form(L, owners[(i + (is_method ? METHODS : 0)) % count], name)) continue;
+    lua_pushfstring(L, "; %s", lua_tostring(L, -1));
+    lua_remove(L, -2);
+    return lua_tostring(L, -1);
   }
-  lua_settop(L, base);
   return lua_pushliteral(L, "");
 }
 
