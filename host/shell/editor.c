@@ -60,11 +60,29 @@ static void enter (void *ud, const char *entry) {
   history(ud, &ev, H_ENTER, entry);
 }
 
+static void say_of_history (const char *what, const char *why) {
+  fprintf(stderr, "gibbous: history: %s: %s\n", what, why);
+}
+
+static void read_history (gb_editor *e) {
+  gb_error err;
+  size_t damaged = 0;
+  if (e->file[0] == '\0' || access(e->file, F_OK) != 0) return; /* the first session */
+  if (gb_history_read(e->file, enter, e->history, &damaged, &err) != GB_OK)
+    say_of_history("earlier entries are not there", err.text);
+  else if (damaged > 0)
+    fprintf(stderr, "gibbous: history: %zu damaged line%s of %s left out\n", damaged, damaged == 1 ? "" : "s",
+            e->file);
+}
+
 void gb_editor_remember (gb_editor *e, const char *entry) {
   if (e->el == NULL) return;
   enter(e->history, entry);
-  /* ignored: a full disk loses history, not the session */
-  if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);
+  gb_error err;
+  if (e->file[0] == '\0' || gb_history_append(e->file, entry, &err) == GB_OK) return;
+  say_of_history("this entry and later ones are not kept",
+                 err.text); /* a full disk loses history, not the session */
+  e->file[0] = '\0';
 }
 
 /* -- keys */
@@ -290,7 +308,7 @@ static void start_terminal (gb_editor *e) {
   action.sa_handler = on_resize;
   sigaction(SIGWINCH, &action, NULL);
   find_history(e);
-  if (e->file[0] != '\0') (void)gb_history_read(e->file, enter, e->history, NULL);
+  read_history(e);
 }
 
 static int editor_gc (lua_State *L) {
