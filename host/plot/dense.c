@@ -9,11 +9,11 @@
 
 enum { KEPT = 6 }; /* points of a column at most: first, last, lowest and highest of two edges */
 
-static bool good (const gb_series *s, size_t i) {
-  return isfinite(s->x[i]) && isfinite(s->y[i]) && (s->hi == NULL || isfinite(s->hi[i]));
+static bool good (const gb_mark *s, const gb_scale *x, size_t i) {
+  return isfinite(gb_scale_at(x, s->x[i])) && isfinite(s->y[i]) && (s->hi == NULL || isfinite(s->hi[i]));
 }
 
-static void keep (const gb_series *s, size_t i, gb_series *out) {
+static void keep (const gb_mark *s, size_t i, gb_mark *out) {
   out->x[out->n] = s->x[i];
   out->y[out->n] = s->y[i];
   if (s->hi != NULL) out->hi[out->n] = s->hi[i];
@@ -34,7 +34,7 @@ static int by_position (const void *a, const void *b) {
 }
 
 /* The points [from, to) lie in one column. */
-static void keep_column (const gb_series *s, size_t from, size_t to, gb_series *out) {
+static void keep_column (const gb_mark *s, size_t from, size_t to, gb_mark *out) {
   size_t at[KEPT] = {from, to - 1}, n = 2;
   if (to - from <= KEPT - 2) {
     for (size_t i = from; i < to; i++) keep(s, i, out);
@@ -51,39 +51,39 @@ static void keep_column (const gb_series *s, size_t from, size_t to, gb_series *
     if (k == 0 || at[k] != at[k - 1]) keep(s, at[k], out);
 }
 
-static double column_of (double x, const gb_range *r, size_t columns) {
-  return floor((x - r->lo) / (r->hi - r->lo) * (double)columns);
+static double column_of (double x, const gb_scale *r, size_t columns) {
+  return floor(gb_scale_at(r, x) * (double)columns);
 }
 
-bool gb_series_thin (const gb_series *s, const gb_range *x, size_t columns, gb_series *out) {
+bool gb_mark_thin (const gb_mark *s, const gb_scale *x, size_t columns, gb_mark *out) {
   *out = *s;
   out->n = 0;
   out->x = malloc((s->n + 1) * sizeof *out->x);
   out->y = malloc((s->n + 1) * sizeof *out->y);
   out->hi = s->hi == NULL ? NULL : malloc((s->n + 1) * sizeof *out->hi);
   if (out->x == NULL || out->y == NULL || (s->hi != NULL && out->hi == NULL)) {
-    gb_series_drop(out);
+    gb_mark_drop(out);
     return false;
   }
   for (size_t from = 0, to; from < s->n && !gb_interrupted(); from = to) {
     to = from + 1;
-    if (good(s, from)) {
+    if (good(s, x, from)) {
       const double column = column_of(s->x[from], x, columns);
-      while (to < s->n && good(s, to) && column_of(s->x[to], x, columns) == column) to++;
+      while (to < s->n && good(s, x, to) && column_of(s->x[to], x, columns) == column) to++;
       keep_column(s, from, to, out);
     } else {
-      while (to < s->n && !good(s, to)) to++;
+      while (to < s->n && !good(s, x, to)) to++;
       keep(s, from, out);
     }
   }
   return true;
 }
 
-void gb_series_drop (gb_series *thinned) {
+void gb_mark_drop (gb_mark *thinned) {
   free(thinned->x);
   free(thinned->y);
   free(thinned->hi);
-  *thinned = (gb_series){0};
+  *thinned = (gb_mark){0};
 }
 
 /* -- pixels */

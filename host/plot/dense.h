@@ -3,15 +3,15 @@
 #ifndef GB_PLOT_DENSE_H
 #define GB_PLOT_DENSE_H
 
-#include "plot/figure.h"
+#include "plot/scale.h"
 
 /* Thins a line or a band to 'columns' columns of equal width over the range x. Of consecutive finite points
 ** within a column the first, the last, and the lowest and highest of each edge are kept, in order; of points
-** that are not finite one per gap. 'out' always has its own arrays; the caller frees it by gb_series_drop.
+** that are not finite one per gap. 'out' always has its own arrays; the caller frees it by gb_mark_drop.
 ** Ends early after Ctrl-C. False: no memory; 'out' is empty. Source: Jugel, Jerzak, Hackenbroich & Markl
 ** (2014), M4: a visualization-oriented time series data aggregation. */
-bool gb_series_thin (const gb_series *s, const gb_range *x, size_t columns, gb_series *out);
-void gb_series_drop (gb_series *thinned);
+bool gb_mark_thin (const gb_mark *s, const gb_scale *x, size_t columns, gb_mark *out);
+void gb_mark_drop (gb_mark *thinned);
 
 /* A mask of covered (255) and free (0) pixels; row 0 at the top. The caller owns 'at'. */
 typedef struct gb_mask {

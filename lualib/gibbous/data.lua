@@ -1,5 +1,6 @@
 --- Files and data sets to tensors.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
@@ -77,7 +78,7 @@ local function column(self, name)
   if math.type(name) ~= "integer" then return named(self, name) end
   local c <const> = columns[name < 0 and #columns + 1 + name or name]
   if c then return c end
-  core.raise("index", ("column %d of a frame with %d columns"):format(name, #columns))
+  core.raise("index", ("column %d of a frame with %s"):format(name, counted(#columns, "column")))
 end
 
 --- A column of text where most cells are words; a few words among numbers are a mistake in the file, and so are numbers with a
@@ -140,7 +141,7 @@ function methods.col(self, name)
 end
 
 function Frame.__tostring(self)
-  return ("frame of %d rows: %s"):format(#self, table.concat(rawget(self, "_names"), ", "))
+  return ("frame of %s: %s"):format(counted(#self, "row"), table.concat(rawget(self, "_names"), ", "))
 end
 
 local function new_frame(path, columns, o)
@@ -211,7 +212,7 @@ local function read_text(path, o)
   local columns <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
     has_names = o.names ~= nil, max_ratio = o.max_ratio})
   if o.names and #o.names ~= #columns then
-    core.raise("format", ("%s: %d names given, the file has %d columns"):format(path, #o.names, #columns))
+    core.raise("format", ("%s: %s given, the file has %s"):format(path, counted(#o.names, "name"), counted(#columns, "column")))
   end
   return new_frame(path, columns, o)
 end

@@ -1,6 +1,7 @@
 --- Optimisers over parameters: L-BFGS, Adam, gradient descent. They move the unconstrained values; bounds hold by
 -- construction. A step to a value that is not finite, or where a matrix stops being positive definite, is undone and counted.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local quasi_newton <const> = require "gibbous.lbfgs"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -230,10 +231,10 @@ local methods <const> = {lbfgs = lbfgs, adam = first_order(adam_update), sgd = f
 local Info <const> = object.record("gibbous.optim_info", "the report of a minimisation", "solve gradient_norm precision")
 
 function Info.__tostring(self)
-  return ("%s after %d steps of %s: value %.6g, %d evaluations, %.2f s%s"):format(
+  return ("%s after %s of %s: value %.6g, %s, %.2f s%s"):format(
     self.converged and "converged (" .. self.reason .. ")" or "stopped (" .. self.reason .. ")",
-    self.iterations, self.method, self.value, self.evaluations, self.seconds,
-    self.setbacks > 0 and (", %d steps undone"):format(self.setbacks) or "")
+    counted(self.iterations, "step"), self.method, self.value, counted(self.evaluations, "evaluation"), self.seconds,
+    self.setbacks > 0 and (", %s undone"):format(counted(self.setbacks, "step")) or "")
 end
 
 M.spec = {method = {"lbfgs", "adam", "sgd"}, steps = "count", lr = "positive", tol = "positive", ftol = "positive",

@@ -309,19 +309,13 @@ describe("gb.plot.silhouette", function()
   --- Calls of the core that draw what f makes, tensors as lists.
   local function drawn(f)
     local out <const> = {}
-    local function noted(name)
-      return function(...)
-        local row <const> = {name}
-        for i = 1, select("#", ...) do
-          local v <const> = (select(i, ...))
-          row[i + 1] = core.type(v) == "tensor" and v:totable() or v == nil and "nil" or v
-        end
-        out[#out + 1] = row
-        return "F"
-      end
-    end
-    local got <const> = table.pack(support.with(core, {figure = noted "figure", figure_add = noted "add",
-      figure_ticks = noted "ticks"}, f))
+    local function note(...) out[#out + 1] = {...} end
+    local got <const> = table.pack(support.with(core, {figure = function() return "F" end,
+      figure_axes = function(_, _, o) note("figure", o.title or "", o.xlabel, o.ylabel) end,
+      figure_ticks = function(figure, _, _, at, names) note("ticks", figure, at, names) end,
+      figure_add = function(figure, _, kind, x, y, hi, style)
+        note("add", figure, kind, x:totable(), y:totable(), hi or "nil", style.label or "nil", style.colour + 1)
+      end}, f))
     return out, got
   end
 

@@ -18,6 +18,35 @@ describe("the documentation of what is written in C", function()
     assert.same({}, missing)
   end)
 
+  it("names options that it takes", function()
+    local x <const> = gb.ones(3, 3)
+    local calls <const> = {
+      ["gb.config"] = function(o) gb.config(o) end, ["gb.tensor"] = function(o) gb.tensor(1, o) end,
+      ["gb.lazy"] = function(o) gb.lazy(x, o) end, ["gb.full"] = function(o) gb.full({2}, 1, o) end,
+      ["gb.eye"] = function(o) gb.eye(2, o) end, ["gb.range"] = function(o) gb.range(1, 2, 1, o) end,
+      ["gb.linspace"] = function(o) gb.linspace(0, 1, 3, o) end, ["gb.randperm"] = function(o) gb.randperm(3, o) end,
+      ["gb.sobol"] = function(o) gb.sobol(2, 2, o) end, ["tensor:allclose"] = function(o) x:allclose(x, o) end,
+      ["tensor:to"] = function(o) x:to(o) end, ["tensor:sort"] = function(o) x:sort(1, o) end,
+      ["tensor:topk"] = function(o) x:topk(1, 1, o) end, ["gb.vmap"] = function(o) gb.vmap(print, 1, o) end,
+      ["gb.linalg.cholesky"] = function(o) gb.linalg.cholesky(x, o) end, ["gb.plan"] = function(o) gb.plan(x, o) end,
+      ["gb.linalg.triangular_solve"] = function(o) gb.linalg.triangular_solve(x, x, o) end,
+      ["gb.memory.limit"] = function(o) gb.memory.limit(nil, o) end,
+    }
+    for name in ("zeros ones empty rand randn"):gmatch "%a+" do calls["gb." .. name] = function(o) gb[name](2, o) end end
+    for name in ("sum mean prod var std min max argmin argmax logsumexp norm any all"):gmatch "%a+" do
+      calls["tensor:" .. name] = function(o) x[name](x, 1, o) end
+    end
+    for name, call in pairs(calls) do
+      local list <const> = reference.options(name)
+      assert.is_true(#list > 0, name)
+      for _, o in ipairs(list) do
+        local _ <const>, err <const> = pcall(call, {[o.key] = print})         -- of no type that any option has
+        assert.is_nil(tostring(err):find("unknown option", 1, true), name .. "{" .. o.key .. "}")
+      end
+      assert.truthy(tostring(select(2, pcall(call, {qqqq = 1}))):find("unknown option 'qqqq'", 1, true), name)
+    end
+  end)
+
   it("has nothing of the inside that does not exist", function()
     for _, e in ipairs(reference.all()) do
       local owner <const> = e.area == "core" and (e.name:match "^core%.memory%." and core.memory or core)
@@ -43,7 +72,7 @@ describe("?name", function()
 
   it("never answers with another name's entry", function()
     for _, case in ipairs{{"gb.nn.linear", "fully connected"}, {"gb.means.constant", "in units of y"},
-      {"gb.solvers.cg", "Conjugate gradients"}, {"gb.precond.nystrom", "Nystrom"}, {"gb.plot.figure", "empty figure"}} do
+      {"gb.solvers.cg", "Conjugate gradients"}, {"gb.precond.nystrom", "Nystrom"}, {"gb.plot.figure", "of one panel"}} do
       assert.equal(case[1], help(case[1]):match "^[%w_.]+")
       assert.truthy(help(case[1]):find(case[2], 1, true), case[1])
     end

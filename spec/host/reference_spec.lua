@@ -1,3 +1,4 @@
+local core <const> = require "gibbous.core"
 local reachable <const> = require "spec.reachable"
 local reference <const> = require "gibbous.reference"
 
@@ -62,6 +63,17 @@ describe("the documentation", function()
       end
     end
     assert.same({"gibbous.model"}, sorted(unseen))       -- what models share: gb.gp.exact, gb.gp.multitask
+  end)
+
+  it("has the commands of the prompt and of the program", function()
+    local usage <const> = require "spec.process".run{"help"}
+    for call in usage:gmatch "gibbous ([^\n]*|?[^\n]*)\n" do
+      for word in (" | " .. call):gmatch "| (%l+)" do assert.truthy(reference.of("gibbous " .. word), word) end
+    end
+    for option in usage:gmatch "\n  (%-%S*) " do assert.truthy(reference.of(option), option) end
+    for _, c in ipairs(core.source "gibbous.prompt.commands" and require "gibbous.prompt.commands".list or {}) do
+      assert.equal(c.call, reference.of(":" .. c.name).call)
+    end
   end)
 
   it("says something about each, and of each argument its type", function()

@@ -33,7 +33,11 @@ describe("the text of", function()
       {{log_prior = -0.5}, head .. "; log prior -0.5000"},
       {{restarts = 2, failed_starts = 1}, head .. "; best of 3 starts\n  1 of 3 starts failed"},
       {{precision = "f32"}, head .. "; finished in f32"},
-      {{setbacks = 1}, head .. "; 1 steps undone"},
+      {{setbacks = 1}, head .. "; 1 step undone"},
+      {{n = 1, iterations = 1, evaluations = 1}, (head:gsub("4 points", "1 point"):gsub("7 steps, 9 evaluations",
+        "1 step, 1 evaluation"))},
+      {{log_likelihood = -math.huge}, (head:gsub(
+        "log marginal likelihood %-1.2500", "stopped before the first log marginal likelihood"))},
       {{why = "because"}, head .. "\n  because"},
       {{notes = {"one", "two"}, active_bounds = {"a", "b"}, shared = {"c", "d"}, noise_floor = 1e-3, masked = 5,
         solve_log = {solves = 9, unconverged = 1, residual = 0.25, condition = 1e6}},
@@ -142,7 +146,7 @@ describe("the text of", function()
     prints(gb.optim.minimize(function() return (p - 2) ^ 2 end, p, {steps = 1}), {converged = true, reason = "why", iterations = 3,
       method = "adam", value = 1.5, evaluations = 4, seconds = 1.5, setbacks = 0}, {
       {{}, "converged (why) after 3 steps of adam: value 1.5, 4 evaluations, 1.50 s"},
-      {{converged = false, setbacks = 1}, "stopped (why) after 3 steps of adam: value 1.5, 4 evaluations, 1.50 s, 1 steps undone"},
+      {{converged = false, setbacks = 1}, "stopped (why) after 3 steps of adam: value 1.5, 4 evaluations, 1.50 s, 1 step undone"},
     })
   end)
 end)

@@ -186,7 +186,7 @@ describe("data sets in this process", function()
     local s <const> = set "b.set-1"
     assert.equal("b.set-1: 3 rows, 2 columns, f64, 2 splits\nNobody (2000)", tostring(s))
     assert.equal("odd: 2 rows", tostring(set "energy"):gsub("^energy: (%d rows).*", "odd: %1"))
-    assert.equal("packed: 2 rows, 1 columns, f32, 0 splits", tostring(set("packed", {dtype = "f32"})))
+    assert.equal("packed: 2 rows, 1 column, f32, 0 splits", tostring(set("packed", {dtype = "f32"})))
     assert.same({2, "f32", "f32", 8}, {set "both".n, set("both", {dtype = "f32"}).x.dtype, set("both", {dtype = "f32"}).y.dtype,
       set "both".y[1]:item()})
     assert.same({{1, 10}, {2, 20}, {3, 30}}, s.x:totable())

@@ -87,68 +87,131 @@ describe("gb.plot.posterior", function()
   end)
 
   it("refuses more columns", function()
-    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.rand(3, 2), gb.rand(3))
-    raises("shape", "draws one input column, the model has 2", gb.plot.posterior, m)
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.rand(3, 3), gb.rand(3))
+    raises("shape", "draws one or two input columns, the model has 3", gb.plot.posterior, m)
   end)
 end)
 
 describe("what a figure is drawn from", function()
   local core <const> = require "gibbous.core"
 
-  --- Calls of the core's functions of figures while f runs, tensors as lists; what f gives.
+  local NAMES <const> = {figure = "F", figure_add = "add", figure_at = "at", figure_axes = "axes", figure_contour = "contour",
+    figure_heatmap = "heatmap", figure_ticks = "ticks", figure_save = "save", figure_text = "text", figure_inline = "inline"}
+
+  --- Calls of the core's functions of figures while f runs, tensors as lists; axes only where they say something; what f gives.
   local function calls(f, terminal)
     local out <const> = {}
-    local function noted(name, result)
+    local function plain(v) return core.type(v) == "tensor" and v:totable() or v == nil and "nil" or v end
+    local function noted(name)
       return function(...)
         local row <const> = {name}
-        for i = 1, select("#", ...) do
-          local v <const> = (select(i, ...))
-          row[i + 1] = core.type(v) == "tensor" and v:totable() or v == nil and "nil" or v
+        for i = 1, select("#", ...) do row[i + 1] = plain((select(i, ...))) end
+        if name == "F" then row[1] = "figure" end
+        if name == "axes" then
+          for key, v in pairs(row[4]) do row[4][key] = v or nil end
         end
-        out[#out + 1] = row
-        return result
+        if name ~= "axes" or next(row[4]) ~= nil then out[#out + 1] = row end
+        if name == "contour" then return 1.5, 2 end
+        return name == "F" and "F" or (name == "text" or name == "inline") and "drawn" or nil
       end
     end
-    local got <const> = support.with(core, {figure = noted("figure", "F"), figure_add = noted "add",
-      figure_heatmap = noted "heatmap", figure_ticks = noted "ticks",
-      figure_save = noted "save", figure_text = noted("text", "drawn"), terminal = function() return 90, 30, terminal end}, f)
+    local mocks <const> = {terminal = function() return 90, 30, terminal, 0 end, terminal_graphics = function() return nil end,
+      figure_origin = function() return "s.lua:3", 7 end}
+    for name, short in pairs(NAMES) do mocks[name] = noted(short) end
+    local got <const> = support.with(core, mocks, f)
     return out, got
   end
 
-  it("is its titles, its series with labels and colours, and sizes", function()
+  local MADE <const> = ("gibbous %s; made at s.lua:3; seed 7"):format(gb.version)
+
+  it("is its titles, its marks with labels and styles, and sizes", function()
     local got <const> = calls(function()
       gb.plot.figure()
       local fig <const> = gb.plot.figure{title = "t", xlabel = "a", ylabel = "b"}
       assert.is_true(rawequal(fig, fig:line({1, 2}, gb.tensor{3, 4}, {label = "l", colour = 2})))
       fig:scatter(gb.tensor{{1}, {2}}, gb.param{3, 4}):band({1, 2}, {3, 4}, {5, 6}, {label = "x"})
       gb.plot.figure{yticks = {{1, "one"}, {2.5, "two"}}}:bars({1, 2}, gb.tensor{3, 4}, {label = "b", colour = 3})
-      fig:heatmap(gb.zeros(2, 3)):heatmap(gb.zeros(2, 3), {x = {4, 5}, y = {6, 7}})
+      fig:heatmap(gb.zeros(2, 3)):heatmap(gb.zeros(2, 3), {x = {4, 5}, y = {6, 7}, limits = {0, 2}, label = "z"})
       fig:save "p.svg":save("q.svg", {width = 10, height = 20})
-      assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(5, 6), tostring(fig)})
+      assert.same({"drawn", "drawn", "drawn"}, {fig:text(), fig:text(5, 6, {ascii = true}), tostring(fig)})
     end)
     local zeros <const> = {{0, 0, 0}, {0, 0, 0}}
-    assert.same({{"figure", "", "", ""}, {"figure", "t", "a", "b"}, {"add", "F", "line", {1, 2}, {3, 4}, "nil", "l", 2},
-      {"add", "F", "scatter", {1, 2}, {3, 4}, "nil", "nil", "nil"}, {"add", "F", "band", {1, 2}, {3, 4}, {5, 6}, "x", "nil"},
-      {"figure", "", "", ""}, {"ticks", "F", {1, 2.5}, {"one", "two"}}, {"add", "F", "bars", {3, 4}, {1, 2}, "nil", "b", 3},
-      {"heatmap", "F", zeros, 1, 3, 1, 2}, {"heatmap", "F", zeros, 4, 5, 6, 7}, {"save", "F", "p.svg", 720, 440},
-      {"save", "F", "q.svg", 10, 20},
-      {"text", "F", 90, 30, false}, {"text", "F", 5, 6, false}, {"text", "F", 90, 30, false}}, got)
+    local function new() return {"figure", 1, 1, "", false, false} end
+    assert.same({new(), new(), {"axes", "F", 1, {title = "t", xlabel = "a", ylabel = "b"}},
+      {"add", "F", 1, "line", {1, 2}, {3, 4}, "nil", {label = "l", colour = 1}},
+      {"add", "F", 1, "scatter", {1, 2}, {3, 4}, "nil", {}}, {"add", "F", 1, "band", {1, 2}, {3, 4}, {5, 6}, {label = "x"}},
+      new(), {"ticks", "F", 1, "y", {1, 2.5}, {"one", "two"}},
+      {"add", "F", 1, "bars", {3, 4}, {1, 2}, "nil", {label = "b", colour = 2}},
+      {"heatmap", "F", 1, zeros, 1, 3, 1, 2, {}}, {"heatmap", "F", 1, zeros, 4, 5, 6, 7, {label = "z", low = 0, high = 2}},
+      {"save", "F", "p.svg", 720, 440, MADE}, {"save", "F", "q.svg", 10, 20, MADE},
+      {"text", "F", 90, 30, false, false}, {"text", "F", 5, 6, false, true}, {"text", "F", 90, 30, false, "nil"}}, got)
   end)
 
-  it("is shown in the terminal, in colour where there is one that wants it", function()
-    for _, row in ipairs{{true, nil, true}, {true, "1", false}, {false, nil, false}} do
-      local written
+  it("has styles by name, number and #rrggbb", function()
+    local got <const> = calls(function()
+      gb.plot.figure{}:line({1}, {2}, {colour = "orange", width = 2, dash = "--", marker = "square", size = 5, alpha = 0.5})
+        :scatter({1}, {2}, {colour = "#ff8000", marker = "x"}):line({1}, {2}, {colour = "black", dash = "dotted"})
+    end)
+    assert.same({colour = 1, width = 2, dash = 1, marker = 1, size = 5, alpha = 0.5}, got[2][8])
+    assert.same({colour = 0x1ff8000, marker = 5}, got[3][8])
+    assert.same({colour = 0x1000000, dash = 2}, got[4][8])
+  end)
+
+  it("has error bars, columns, histograms, contours, notes and lines across", function()
+    local got <const> = calls(function()
+      gb.plot.figure{}:errorbar({1, 2}, {3, 5}, {0.5, 1}, {label = "e", colour = 1, width = 2})
+        :errorbar({1}, {3}, {gb.tensor{1}, gb.tensor{2}}):columns({1, 2}, {3, 4}, {width = 1})
+        :hist({0, 1, 1, 2, 0 / 0, math.huge}, {bins = 2}):hist({0, 2}, {bins = 1, density = true})
+        :contour(gb.tensor{{0, 1}, {1, 2}}, {levels = {1}, label = "c", colour = 2})
+        :note(1, 2, "here", {size = 9}):hline(3, {label = "h"}):vline(gb.tensor(4), {dash = "solid"})
+    end)
+    assert.same({{"figure", 1, 1, "", false, false},
+      {"add", "F", 1, "errors", {1, 2}, {2.5, 4}, {3.5, 6}, {colour = 0, width = 2}},
+      {"add", "F", 1, "scatter", {1, 2}, {3, 5}, "nil", {label = "e", colour = 0, width = 2}},
+      {"add", "F", 1, "errors", {1}, {2}, {5}, {}}, {"add", "F", 1, "scatter", {1}, {3}, "nil", {}},
+      {"add", "F", 1, "columns", {1, 2}, {3, 4}, "nil", {extent = 1}},
+      {"add", "F", 1, "columns", {0.5, 1.5}, {1, 3}, "nil", {extent = 1}},
+      {"add", "F", 1, "columns", {1}, {0.5}, "nil", {extent = 2}},
+      {"contour", "F", 1, {{0, 1}, {1, 2}}, 1, 2, 1, 2, 1, {label = "c", colour = 1, width = 1.2, dash = 0}},
+      {"at", "F", 1, "text", 1.5, 2, {label = "1", colour = 1, size = 9}},
+      {"at", "F", 1, "text", 1, 2, {label = "here", size = 9}}, {"at", "F", 1, "hline", 0, 3, {label = "h"}},
+      {"at", "F", 1, "vline", 4, 0, {dash = 0}}}, got)
+  end)
+
+  it("has panels, limits and scales", function()
+    local got <const> = calls(function()
+      local fig <const> = gb.plot.figure{rows = 2, cols = 2, title = "all", share_x = true, yscale = "log", ylim = {1, false}}
+      fig:panel(2, 1):line({1}, {2}):axes{title = "third", legend = "off", xlim = {0, 5}, aspect = "auto", grid = false}
+    end)
+    local each <const> = {ylog = true, ylo = 1}
+    assert.same({{"figure", 2, 2, "all", true, false}, {"axes", "F", 1, each}, {"axes", "F", 2, each}, {"axes", "F", 3, each},
+      {"axes", "F", 4, each}, {"add", "F", 3, "line", {1}, {2}, "nil", {}},
+      {"axes", "F", 3, {title = "third", legend = 6, xlo = 0, xhi = 5, ylog = true, no_grid = true}}}, got)
+  end)
+
+  it("is shown once, as the terminal can and as GIBBOUS_GRAPHICS says", function()
+    local function shown(tty, env, answer)
+      local written <const> = {}
       local got <const> = calls(function()
-        support.with(os, {getenv = function(name) return name == "NO_COLOR" and row[2] or nil end}, function()
-          support.with(io, {write = function(text) written = text end}, function()
-            local fig <const> = gb.plot.figure{}
-            assert.is_true(rawequal(fig, fig:show()))
+        support.with(os, {getenv = function(name) return env[name] end}, function()
+          support.with(io, {write = function(text) written[#written + 1] = text end}, function()
+            support.with(require "gibbous.plot.screen", {kind = function()
+              return env.GIBBOUS_GRAPHICS or answer or "braille"
+            end}, function() assert.equal(0, select("#", gb.plot.figure{}:show())) end)
           end)
         end)
-      end, row[1])
-      assert.same({"text", "F", 90, 30, row[3]}, got[2])
-      assert.equal("drawn", written)
+      end, tty)
+      return got[2], #written
     end
+    local call, times = shown(true, {})
+    assert.same({{"text", "F", 90, 30, true, false}, 1}, {call, times})
+    assert.same({"text", "F", 90, 30, false, false}, (shown(true, {NO_COLOR = "1"})))
+    assert.same({"text", "F", 90, 30, false, false}, (shown(false, {})))
+    assert.same({"text", "F", 90, 30, true, true}, (shown(true, {}, "ascii")))
+    call, times = shown(true, {}, "kitty")
+    assert.same({{"inline", "F", "kitty", 900, 549}, 1}, {call, times})
+    call, times = shown(true, {GIBBOUS_GRAPHICS = "off"})
+    assert.same({"nil", 0}, {tostring(call), times})
   end)
 
   it("of a model is its bands, its mean and its data", function()
@@ -160,33 +223,33 @@ describe("what a figure is drawn from", function()
       local p <const> = m:predict(at)
       local lo <const>, hi <const> = p:interval(level)
       local f_lo <const>, f_hi <const> = p:interval(level, {of = "f"})
-      assert.same({"figure", title or "", "x", "y"}, got[1])
+      assert.same({"axes", "F", 1, {title = title, xlabel = "x", ylabel = "y"}}, got[2])
       for i, row in ipairs{{"band", at, lo, hi, ("%g %% of y"):format(100 * level)},
         {"band", at, f_lo, f_hi, ("%g %% of f"):format(100 * level)},
         {"line", at, p.mean, nil, "mean"}} do
-        local call <const> = got[i + 1]
-        assert.same({"add", "F", row[1], row[5]}, {call[1], call[2], call[3], call[7]})
+        local call <const> = got[i + 2]
+        assert.same({"add", "F", row[1], row[5]}, {call[1], call[2], call[4], call[8].label})
         for k = 1, 3 do
-          if row[1 + k] then support.near(row[1 + k], call[3 + k], 1e-9) end
+          if row[1 + k] then support.near(row[1 + k], call[4 + k], 1e-9) end
         end
       end
     end
     local got = drawn(given)
     check(got, given, gb.linspace(0.9, 3.1, 500), 0.95)
-    assert.same({"add", "F", "scatter", {1, 3}, {0.5, -0.5}, "nil", "data", "nil"}, got[5])
-    assert.equal(5, #got)
+    assert.same({"add", "F", 1, "scatter", {1, 3}, {0.5, -0.5}, "nil", {label = "data"}}, got[6])
+    assert.equal(6, #got)
     got = drawn(prior)
-    assert.equal(4, #got)
+    assert.equal(5, #got)
     check(got, prior, gb.linspace(-0.05, 1.05, 500), 0.95)
     got = drawn(given, {x = {2, 4}, level = 0.8, title = "T"})
     check(got, given, gb.tensor{2, 4}, 0.8, "T")
-    assert.same({"figure", "", "here", "there"}, drawn(given, {xlabel = "here", ylabel = "there"})[1])
+    assert.same({"axes", "F", 1, {xlabel = "here", ylabel = "there"}}, drawn(given, {xlabel = "here", ylabel = "there"})[2])
     local none <const> = prior:condition(x:slice(1, 1, 0), y:slice(1, 1, 0))
     got = drawn(none)
-    assert.equal(4, #got)
+    assert.equal(5, #got)
     check(got, none, gb.linspace(-0.05, 1.05, 500), 0.95)
     local single <const> = prior:condition(x:to{dtype = "f32"}, y:to{dtype = "f32"})
-    assert.equal(5, #drawn(single))
+    assert.equal(6, #drawn(single))
   end)
 
   it("is refused to the letter", function()
@@ -197,9 +260,7 @@ describe("what a figure is drawn from", function()
       {"option", "argument 3 of band must be a tensor or list, got nil", fig.band, fig, {1}, {1}},
       {"shape", "argument 2 of scatter must be a vector, got shape 1x2", fig.scatter, fig, {1, 2}, gb.ones(1, 2)},
       {"option", "figure:line: option 'label' must be string, got number 3", fig.line, fig, {1}, {1}, {label = 3}},
-      {"option", "figure:line: option 'colour' must be a whole number, 0 or more, got number -1", fig.line, fig, {1}, {1},
-        {colour = -1}},
-      {"option", "figure:band: unknown option 'lable', did you mean 'label'? known: colour, label",
+      {"option", "figure:band: unknown option 'lable', did you mean 'label'? known: alpha, colour, label",
         fig.band, fig, {1}, {1}, {1}, {lable = 3}},
       {"shape", "heatmap: a matrix expected", fig.heatmap, fig, 3},
       {"option", "figure:heatmap: option 'x' must be table, got number 1", fig.heatmap, fig, gb.ones(1, 1), {x = 1}},
@@ -211,7 +272,7 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.figure: option 'xlabel' must be string, got number 3", gb.plot.figure, {xlabel = 3}},
       {"option", "gb.plot.figure: option 'ylabel' must be string, got number 3", gb.plot.figure, {ylabel = 3}},
       {"option", "gb.plot.figure: option 'yticks' must be table, got number 3", gb.plot.figure, {yticks = 3}},
-      {"option", "gb.plot.figure: option 'yticks' must be a list of {height, name}, element 2 is not such a list", gb.plot.figure,
+      {"option", "gb.plot.figure: option 'yticks' must be a list of {place, name}, element 2 is not such a list", gb.plot.figure,
         {yticks = {{1, "a"}, {"b", 2}}}},
       {"option", "argument 2 of bars must be a tensor or list, got nil", fig.bars, fig, {1}},
       {"option", "figure:bars: option 'label' must be string, got number 3", fig.bars, fig, {1}, {1}, {label = 3}},
@@ -220,13 +281,13 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.posterior: option 'xlabel' must be string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
       {"option", "gb.plot.posterior: option 'ylabel' must be string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
       {"option", "gb.plot.posterior: option 'level' must be number, got string 3", gb.plot.posterior, m, {level = "3"}},
-      {"shape", "plot.posterior draws one input column, the model has 2", gb.plot.posterior,
-        m:condition(gb.ones(2, 2), gb.ones(2))},
+      {"shape", "gb.plot.posterior draws one or two input columns, the model has 3", gb.plot.posterior,
+        m:condition(gb.ones(2, 3), gb.ones(2))},
       {"shape", "x must be a vector, got shape 2x2", gb.plot.posterior, m, {x = gb.ones(2, 2)}},
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
     local ok <const>, err <const> = pcall(fig.save, fig, 3)
     assert.same({false, true}, {ok, err:find("bad argument #1 to 'save' (string expected, got number)", 1, true) ~= nil})
-    assert.equal("a figure has no field 'zzz' (it has band, bars, heatmap, line, save, scatter, show, text)",
-      raises("option", "", function() return fig.zzz end).message)
+    assert.equal("a figure has no field 'zzz' (it has axes, band, bars, columns, contour, errorbar, heatmap, hist, hline, line, note, panel, "
+        .. "save, scatter, show, text, vline)", raises("option", "", function() return fig.zzz end).message)
   end)
 end)

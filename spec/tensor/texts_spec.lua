@@ -28,7 +28,7 @@ local texts <const> = {
   {"S.lanczos{max_iter = 3}", "option: gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?"},
   {"S.lanczos{}:logdet(3)", "option: logdet: a matrix is needed"},
   {"S.lanczos{}:run(3)", "option: run: a matrix and a first vector are needed"},
-  {"S.lanczos{}:logdet(gb.eye(3) * -1)", "not_pd: logdet: the matrix is not positive definite, seen after 1 steps"},
+  {"S.lanczos{}:logdet(gb.eye(3) * -1)", "not_pd: logdet: the matrix is not positive definite, seen after 1 step"},
   {"S.lanczos{}:logdet(gb.eye(3) * (0/0))", "nan: logdet: a product with the matrix is not finite"},
   {"S.alternating_projections{}", "alternating_projections(tol 1e-06, block 1000)"},
   {"S.sdd{}", "sdd(tol 0.01, batch 512)"},
@@ -230,7 +230,7 @@ local texts <const> = {
   {"gb.gp.exact{kernel = K.rbf{}}:condition(gb.ones(2), gb.ones(3))",
    "shape: condition: x has 2 rows, y must be (2), got shape 3"},
   {"gb.gp.exact{kernel = K.rbf{}}:condition(gb.ones(2), gb.ones(2)):predict(gb.ones(2, 2))",
-   "shape: predict: the model was given 1 columns, x has shape 2x2"},
+   "shape: predict: the model was given 1 column, x has shape 2x2"},
 }
 
 describe("a text", function()

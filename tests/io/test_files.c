@@ -26,7 +26,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "plan/price/profile.h"
-#include "plot/figure.h"
+#include "plot/picture/picture.h"
 #include "shell/history.h"
 #include "support/io/faults.h"
 #include "support/memory.h"
@@ -117,12 +117,17 @@ static gb_status put_tensors (const char *path, size_t n) {
 }
 
 static gb_status put_figure (const char *path, size_t n) {
-  gb_figure f = {0};
+  gb_figure f;
   gb_tensor t;
   GB_TRY(numbers(n, &t));
-  gb_status st = gb_figure_add(&f, GB_SERIES_SCATTER, n, 0, t.storage->block.data, t.storage->block.data,
-                               NULL, "", -1, &err);
-  if (st == GB_OK) st = gb_figure_save(&f, path, 200, 150, &err);
+  gb_status st = gb_figure_init(&f, 1, 1, &err);
+  const gb_mark m = {.kind = GB_MARK_SCATTER,
+                     .n = n,
+                     .x = t.storage->block.data,
+                     .y = t.storage->block.data,
+                     .style = GB_STYLE_BY_ORDER};
+  if (st == GB_OK) st = gb_panel_add(&f.panels[0], &m, &err);
+  if (st == GB_OK) st = gb_figure_save(&f, path, 200, 150, "by a test", &err);
   gb_figure_clear(&f);
   gb_tensor_clear(&t);
   return st;

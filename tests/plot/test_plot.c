@@ -11,51 +11,299 @@
 
 #include <cmocka.h>
 
+#include "plot/contour.h"
 #include "plot/dense.h"
-#include "plot/figure.h"
+#include "plot/picture/picture.h"
+#include "plot/text/terminal.h"
+#include "plot/ticks.h"
 
-static void add (gb_figure *f, gb_series_kind kind, size_t n, const double *x, const double *y,
-                 const double *hi) {
+static gb_figure figure (void) {
+  gb_figure f;
   gb_error err;
-  assert_int_equal(gb_figure_add(f, kind, n, 0, x, y, hi, "s", -1, &err), GB_OK);
+  assert_int_equal(gb_figure_init(&f, 1, 1, &err), GB_OK);
+  return f;
+}
+
+static void add_labelled (gb_figure *f, gb_mark_kind kind, size_t n, size_t rows, const double *x,
+                          const double *y, const double *hi, char *label) {
+  gb_error err;
+  const gb_mark m = {.kind = kind,
+                     .n = n,
+                     .rows = rows,
+                     .x = (double *)(uintptr_t)x,
+                     .y = (double *)(uintptr_t)y,
+                     .hi = (double *)(uintptr_t)hi,
+                     .extent = 1,
+                     .low = NAN,
+                     .high = NAN,
+                     .label = label,
+                     .style = GB_STYLE_BY_ORDER};
+  assert_int_equal(gb_panel_add(&f->panels[0], &m, &err), GB_OK);
+}
+
+static void add (gb_figure *f, gb_mark_kind kind, size_t n, const double *x, const double *y,
+                 const double *hi) {
+  char label[] = "s";
+  add_labelled(f, kind, n, 0, x, y, hi, label);
 }
 
 static void ranges_leave_out_what_is_not_finite (void **state) {
   (void)state;
-  gb_figure f = {0};
-  add(&f, GB_SERIES_LINE, 4, (double[]){0, 1, 2, 3}, (double[]){NAN, 10, INFINITY, 20}, NULL);
-  gb_range x, y;
-  gb_figure_ranges(&f, &x, &y);
+  gb_figure f = figure();
+  add(&f, GB_MARK_LINE, 4, (double[]){0, 1, 2, 3}, (double[]){NAN, 10, INFINITY, 20}, NULL);
+  gb_scale x, y;
+  gb_panel_scales(&f, 0, &x, &y);
   assert_true(y.lo < 10 && y.lo > 9 && y.hi > 20 && y.hi < 21);
   gb_figure_clear(&f);
 }
 
 static void empty_and_constant_series_still_have_a_range (void **state) {
   (void)state;
-  gb_figure f = {0};
-  gb_range x, y;
-  gb_figure_ranges(&f, &x, &y);
-  assert_true(x.lo < x.hi && y.lo < y.hi && y.step > 0);
-  add(&f, GB_SERIES_SCATTER, 2, (double[]){5, 5}, (double[]){0, 0}, NULL);
-  gb_figure_ranges(&f, &x, &y);
+  gb_figure f = figure();
+  gb_scale x, y;
+  gb_panel_scales(&f, 0, &x, &y);
+  assert_true(x.lo < x.hi && y.lo < y.hi);
+  add(&f, GB_MARK_SCATTER, 2, (double[]){5, 5}, (double[]){0, 0}, NULL);
+  gb_panel_scales(&f, 0, &x, &y);
   assert_true(x.lo < 5 && x.hi > 5 && y.lo < 0 && y.hi > 0);
   gb_figure_clear(&f);
 }
 
-static void labels_have_the_digits_their_step_needs (void **state) {
+static double length_of (void *ud, const char *text) {
+  (void)ud;
+  return (double)strlen(text);
+}
+
+/* Ticks of an axis 'length' characters long. */
+static gb_ticks ticks_of (gb_scale s, double length) {
+  const gb_axis a = {.lo = NAN, .hi = NAN};
+  const gb_ruler r = {
+      .length = length, .gap = 1, .before = 4, .after = 4, .most = 9, .ascii = true, .extent = length_of};
+  gb_ticks t;
+  gb_ticks_fit(&a, &s, &r, &t);
+  return t;
+}
+
+/* The number that a label stands for, with the power and the offset of the note. */
+static double value_of (const gb_ticks *t, size_t i) {
+  const char *at = t->note;
+  double power = 1, offset = 0;
+  if (*at == 'x') power = strtod(at + 1, (char **)(uintptr_t)&at);
+  while (*at == ' ') at++;
+  if (*at == '+' || *at == '-') offset = (*at == '-' ? -1 : 1) * strtod(at + 1, NULL);
+  return strtod(gb_tick_label(&t->tick[i]), NULL) * power + offset;
+}
+
+/* Ranges of every size and place: each label is the value of its tick, no two are the same or touch, and where there is room
+** there are two at least. */
+static void labels_say_where_their_ticks_stand (void **state) {
   (void)state;
-  char s[32];
-  gb_range_label(&(gb_range){0, 1, 0.25}, 0.75, s);
-  assert_string_equal(s, "0.75");
-  gb_range_label(&(gb_range){300, 450, 25}, 325, s);
-  assert_string_equal(s, "325");
+  static const double lo[] = {0, 1, -1, 0.1, 1e6, -1e6, 1e-9, 299.5, 1e15, -3e300, 12345.678, 2e-300},
+                      span[] = {1, 4, 0.3, 1e-6, 1e6, 7e-9, 12, 1e3, 3e15, 6e300, 0.25, 5e-300};
+  for (size_t i = 0; i < sizeof lo / sizeof lo[0]; i++)
+    for (size_t k = 0; k < sizeof span / sizeof span[0]; k++)
+      for (double length = 10; length < 200; length *= 1.3) {
+        const gb_scale s = {lo[i], lo[i] + span[k], false};
+        if (!(s.hi - s.lo > 1e-13 * fmax(fabs(s.lo), fabs(s.hi)))) continue;
+        const gb_ticks t = ticks_of(s, length);
+        assert_true(t.n >= (length > 30 ? 2u : 0u));
+        for (size_t q = 0; q < t.n; q++) {
+          assert_true(t.tick[q].at >= s.lo - 1e-9 * span[k] && t.tick[q].at <= s.hi + 1e-9 * span[k]);
+          assert_true(fabs(value_of(&t, q) - t.tick[q].at) <= 1e-9 * (s.hi - s.lo) + 1e-15 * fabs(s.lo));
+          if (q == 0) continue;
+          const double apart = gb_scale_at(&s, t.tick[q].at) - gb_scale_at(&s, t.tick[q - 1].at);
+          const double both =
+              (double)(strlen(gb_tick_label(&t.tick[q])) + strlen(gb_tick_label(&t.tick[q - 1])));
+          assert_true(apart * length >= both / 2 + 1 - 1e-9);
+          assert_string_not_equal(gb_tick_label(&t.tick[q]), gb_tick_label(&t.tick[q - 1]));
+        }
+      }
+}
+
+static void labels_have_the_digits_they_need (void **state) {
+  (void)state;
+  gb_ticks t = ticks_of((gb_scale){0, 1, false}, 60);
+  assert_string_equal(gb_tick_label(&t.tick[1]), "0.2");
+  assert_string_equal(t.note, "");
+  t = ticks_of((gb_scale){1e6 + 1e-6, 1e6 + 5e-6, false}, 60);
+  assert_string_equal(gb_tick_label(&t.tick[0]), "1.0");
+  assert_string_equal(t.note, "x1e-6 + 1000000");
+  t = ticks_of((gb_scale){0, 5e7, false}, 60);
+  assert_string_equal(gb_tick_label(&t.tick[t.n - 1]), "5");
+  assert_string_equal(t.note, "x1e7");
+}
+
+static void logarithmic_ticks_are_decades_that_fit (void **state) {
+  (void)state;
+  for (int decades = 1; decades < 300; decades = decades * 3 / 2 + 1)
+    for (double length = 20; length < 160; length *= 1.5) {
+      const gb_scale s = {1e-9, 1e-9 * pow(10, decades), true};
+      const gb_ticks t = ticks_of(s, length);
+      assert_true(t.n >= 2 || length < 30);
+      for (size_t q = 0; q < t.n; q++) assert_true(fabs(value_of(&t, q) / t.tick[q].at - 1) < 1e-9);
+    }
+  const gb_ticks plain = ticks_of((gb_scale){0.09, 1100, true}, 60);
+  assert_int_equal(plain.n, 5);
+  assert_string_equal(gb_tick_label(&plain.tick[0]), "0.1");
+  assert_string_equal(gb_tick_label(&plain.tick[4]), "1000");
+  assert_true(plain.nminor > 30);
+  assert_true(isnan(gb_scale_at(&(gb_scale){1, 10, true}, -1)) &&
+              isnan(gb_scale_at(&(gb_scale){1, 10, true}, 0)));
+}
+
+static void values_that_a_log_axis_cannot_show_are_counted (void **state) {
+  (void)state;
+  gb_figure f = figure();
+  gb_scale x, y;
+  f.panels[0].y.log = true;
+  add(&f, GB_MARK_LINE, 5, (double[]){0, 1, 2, 3, 4}, (double[]){-1, 0, NAN, 10, 1000}, NULL);
+  assert_int_equal(gb_panel_hidden(&f.panels[0]), 2);
+  gb_panel_scales(&f, 0, &x, &y);
+  assert_true(y.lo > 5 && y.lo <= 10 && y.hi >= 1000 && y.hi < 2000);
+  char *text = gb_figure_text(&f, 70, 20, false, true);
+  assert_non_null(strstr(text, "2 values <= 0 not on the log axis"));
+  free(text);
+  gb_figure_clear(&f);
+}
+
+static void limits_win_and_shared_axes_are_one (void **state) {
+  (void)state;
+  gb_figure f;
+  gb_error err;
+  gb_scale x, y, x2, y2;
+  assert_int_equal(gb_figure_init(&f, 2, 1, &err), GB_OK);
+  f.share_x = true;
+  add(&f, GB_MARK_LINE, 2, (double[]){0, 3}, (double[]){5, 6}, NULL);
+  f.panels[1].y.lo = -7;
+  gb_panel_scales(&f, 0, &x, &y);
+  gb_panel_scales(&f, 1, &x2, &y2);
+  assert_true(x.lo == x2.lo && x.hi == x2.hi && x.lo < 0 && x.hi > 3);
+  assert_true(y.lo > 4.9 && y2.lo == -7 && y2.hi > -7);
+  f.panels[0].x.lo = 0.25, f.panels[0].x.hi = 0.5;
+  gb_panel_scales(&f, 0, &x, &y);
+  assert_true(x.lo == 0.25 && x.hi == 0.5);
+  gb_figure_clear(&f);
+}
+
+static void colours_and_dashes_follow_the_order (void **state) {
+  (void)state;
+  gb_figure f = figure();
+  const gb_panel *p = &f.panels[0];
+  const double v[] = {0, 1};
+  for (int i = 0; i < 10; i++) add(&f, GB_MARK_LINE, 2, v, v, NULL);
+  assert_int_equal(gb_mark_colour(p, 1), 1);
+  assert_int_equal(gb_mark_dash(p, 7), GB_DASH_SOLID);
+  assert_int_equal(gb_mark_colour(p, 8), 0);
+  assert_int_equal(gb_mark_dash(p, 8), GB_DASH_DASHED);
+  gb_figure_clear(&f);
+  f = figure();
+  p = &f.panels[0];
+  for (int i = 0; i < 2; i++) add(&f, GB_MARK_BAND, 2, v, v, v);
+  add(&f, GB_MARK_LINE, 2, v, v, NULL);
+  add(&f, GB_MARK_BAND, 2, v, v, v);
+  assert_true(gb_mark_colour(p, 0) == 0 && gb_mark_colour(p, 1) == 0 && gb_mark_colour(p, 2) == 0);
+  assert_true(gb_mark_alpha(p, 1) > gb_mark_alpha(p, 0) + 0.1);
+  assert_true(gb_mark_colour(p, 3) == 1 && gb_mark_alpha(p, 3) == gb_mark_alpha(p, 0));
+  gb_figure_clear(&f);
+}
+
+/* The circle x^2 + y^2 = 4 on a grid; a saddle has two pieces; NaN has none. */
+static void contours_lie_where_the_value_is (void **state) {
+  (void)state;
+  enum { N = 41 };
+  static double v[N * N];
+  gb_contour c;
+  gb_error err;
+  for (int r = 0; r < N; r++)
+    for (int q = 0; q < N; q++) v[r * N + q] = hypot((q - 20) * 0.25, (r - 20) * 0.25);
+  assert_int_equal(gb_contour_make(v, N, N, (double[]){-5, 5}, (double[]){-5, 5}, 2, &c, &err), GB_OK);
+  assert_true(c.n > 90);
+  double length = 0;
+  for (size_t i = 0; i + 2 < c.n + 1; i += 3) {
+    assert_true(fabs(hypot(c.x[i], c.y[i]) - 2) < 0.02 && isnan(c.x[i + 2]));
+    length += hypot(c.x[i] - c.x[i + 1], c.y[i] - c.y[i + 1]);
+  }
+  assert_true(fabs(length - 4 * M_PI) < 0.1);
+  gb_contour_clear(&c);
+  const double saddle[] = {1, 0, 0, 1}, hole[] = {1, 0, NAN, 1}, at[] = {0, 1};
+  assert_int_equal(gb_contour_make(saddle, 2, 2, at, at, 0.4, &c, &err), GB_OK);
+  assert_int_equal(c.n, 6);
+  assert_true(fabs(c.x[0]) + fabs(c.y[0] - 0.6) < 1e-9 && fabs(c.x[3] - 0.6) + fabs(c.y[3]) < 1e-9);
+  gb_contour_clear(&c);
+  assert_int_equal(gb_contour_make(saddle, 2, 2, at, at, 0.6, &c, &err), GB_OK);
+  assert_true(c.n == 6 && fabs(c.x[0] + c.y[0] - 0.4) < 1e-9 && fabs(c.x[1] + c.y[1] - 0.4) < 1e-9);
+  gb_contour_clear(&c);
+  assert_int_equal(gb_contour_make(hole, 2, 2, at, at, 0.4, &c, &err), GB_OK);
+  assert_int_equal(c.n, 0);
+  gb_contour_clear(&c);
+}
+
+/* The column of the first character of 'word' in its line; -1: it is not there. */
+static int column_in (const char *line, const char *word) {
+  const char *at = strstr(line, word), *end = strchr(line, '\n');
+  return at == NULL || (end != NULL && at > end) ? -1 : (int)(at - line);
+}
+
+/* At every width, the middle of each label of the lower axis is the column of its tick; no line is longer. */
+static void labels_stand_at_their_ticks_in_a_terminal (void **state) {
+  (void)state;
+  gb_figure f = figure();
+  add(&f, GB_MARK_LINE, 2, (double[]){1, 5}, (double[]){1, 5}, NULL);
+  for (int columns = 20; columns <= 200; columns++) {
+    char *text = gb_figure_text(&f, columns, 12, false, true);
+    char *axis = strstr(text, "+-");
+    assert_non_null(axis);
+    while (axis > text && axis[-1] != '\n') axis--;
+    const char *labels = strchr(axis, '\n') + 1;
+    int ticks = 0, named = 0, corner = column_in(axis, "+");
+    for (int i = corner + 1; axis[i] != '\n'; i++) ticks += axis[i] == '+';
+    for (const char *at = labels; *at != '\n';) {
+      if (*at == ' ') {
+        at++;
+        continue;
+      }
+      const size_t n = strcspn(at, " \n");
+      assert_int_equal(axis[at - labels + ((int)n - 1) / 2], '+');
+      at += n;
+      named++;
+    }
+    assert_int_equal(ticks, named);
+    assert_true(ticks >= 2);
+    for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1)
+      assert_true(strcspn(line, "\n") <= (size_t)columns);
+    free(text);
+  }
+  gb_figure_clear(&f);
+}
+
+/* Any figure at any size keeps to it, with as many lines as asked for. */
+static void text_keeps_to_its_size (void **state) {
+  (void)state;
+  gb_figure f = figure();
+  gb_error err;
+  assert_int_equal(
+      gb_figure_set_text(&f.panels[0].title, "a title that is longer than a narrow terminal is wide", &err),
+      GB_OK);
+  assert_int_equal(gb_figure_set_text(&f.panels[0].y.label, "level", &err), GB_OK);
+  add(&f, GB_MARK_LINE, 2, (double[]){1e6, 1e6 + 1e-6}, (double[]){-1e-300, 1e300}, NULL);
+  for (int columns = 20; columns <= 200; columns += 7)
+    for (int rows = 12; rows <= 40; rows += 7) {
+      char *text = gb_figure_text(&f, columns, rows, false, true);
+      int lines = 0;
+      for (const char *line = text; *line != '\0'; line = strchr(line, '\n') + 1, lines++)
+        assert_true(strcspn(line, "\n") <= (size_t)columns);
+      assert_int_equal(lines, rows);
+      for (const char *c = text; *c != '\0'; c++) assert_true((unsigned char)*c < 0x80);
+      free(text);
+    }
+  gb_figure_clear(&f);
 }
 
 static void a_line_is_drawn_in_dots_with_its_gap (void **state) {
   (void)state;
-  gb_figure f = {0};
-  add(&f, GB_SERIES_LINE, 5, (double[]){0, 1, 2, 3, 4}, (double[]){0, 1, NAN, 3, 4}, NULL);
-  char *text = gb_figure_text(&f, 60, 20, false);
+  gb_figure f = figure();
+  add(&f, GB_MARK_LINE, 5, (double[]){0, 1, 2, 3, 4}, (double[]){0, 1, NAN, 3, 4}, NULL);
+  char *text = gb_figure_text(&f, 60, 20, false, false);
   assert_non_null(text);
   assert_non_null(strstr(text, "\u2514"));
   size_t dots = 0;
@@ -71,25 +319,23 @@ static void files_come_out_whole_and_odd_endings_are_refused (void **state) {
   static const struct {
     const char *end, *lead;
   } kind[] = {{"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}};
-  gb_figure f = {0};
+  gb_figure f = figure();
   gb_error err;
   const double x[] = {0, 1, 2}, lo[] = {0, NAN, 1}, hi[] = {1, 2, 3};
-  add(&f, GB_SERIES_BAND, 3, x, lo, hi);
-  assert_int_equal(
-      gb_figure_add(&f, GB_SERIES_HEATMAP, 3, 1, (double[]){0, 2}, (double[]){0, 0}, hi, "", -1, &err),
-      GB_OK);
+  add(&f, GB_MARK_BAND, 3, x, lo, hi);
+  add_labelled(&f, GB_MARK_HEATMAP, 3, 1, (double[]){0, 2}, (double[]){0, 0}, hi, NULL);
   for (int i = 0; i < 3; i++) {
     char path[64], lead[8] = "";
     snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.%s", (int)getpid(), kind[i].end);
-    assert_int_equal(gb_figure_save(&f, path, 300, 200, &err), GB_OK);
+    assert_int_equal(gb_figure_save(&f, path, 300, 200, "", &err), GB_OK);
     FILE *in = fopen(path, "rb");
     assert_int_equal(fread(lead, 1, 7, in), 7);
     fclose(in);
     unlink(path);
     assert_memory_equal(lead, kind[i].lead, strlen(kind[i].lead));
   }
-  assert_int_equal(gb_figure_save(&f, "figure.xyz", 300, 200, &err), GB_EOPTION);
-  assert_int_equal(gb_figure_save(&f, "/nonexistent/f.svg", 300, 200, &err), GB_EIO);
+  assert_int_equal(gb_figure_save(&f, "figure.xyz", 300, 200, "", &err), GB_EOPTION);
+  assert_int_equal(gb_figure_save(&f, "/no/such/folder/f.svg", 300, 200, "", &err), GB_EIO);
   gb_figure_clear(&f);
 }
 
@@ -98,7 +344,7 @@ static int saved (gb_figure *f, const char *end, const char *word, long *bytes) 
   char path[64];
   gb_error err;
   snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.%s", (int)getpid(), end);
-  assert_int_equal(gb_figure_save(f, path, 300, 200, &err), GB_OK);
+  assert_int_equal(gb_figure_save(f, path, 300, 200, "", &err), GB_OK);
   FILE *in = fopen(path, "rb");
   fseek(in, 0, SEEK_END);
   *bytes = ftell(in);
@@ -121,14 +367,14 @@ static void many_points_are_fewer_or_pixels_in_files_of_vectors (void **state) {
   double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *hi = malloc(N * sizeof *hi),
          *fold = malloc(N * sizeof *fold);
   for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37), hi[i] = y[i] + 1, fold[i] = cos(i * 0.07);
-  for (int kind = GB_SERIES_LINE; kind <= GB_SERIES_BAND; kind++)
-    for (int folded = 0; folded <= (kind != GB_SERIES_BAND); folded++) {
-      gb_figure f = {0};
+  for (int kind = GB_MARK_LINE; kind <= GB_MARK_BAND; kind++)
+    for (int folded = 0; folded <= (kind != GB_MARK_BAND); folded++) {
+      gb_figure f = figure();
       long bytes;
-      const int images = kind == GB_SERIES_SCATTER || folded;
-      add(&f, (gb_series_kind)kind, 100, folded ? fold : x, y, hi);
+      const int images = kind == GB_MARK_SCATTER || folded;
+      add(&f, (gb_mark_kind)kind, 100, folded ? fold : x, y, hi);
       assert_int_equal(saved(&f, "svg", "<image", &bytes), 0);
-      add(&f, (gb_series_kind)kind, N, folded ? fold : x, y, hi);
+      add(&f, (gb_mark_kind)kind, N, folded ? fold : x, y, hi);
       assert_int_equal(saved(&f, "svg", "<image", &bytes), images);
       assert_in_range(bytes, 10000, 900000);
       assert_in_range(saved(&f, "pdf", "/Image", &bytes), images, 9 * images);
@@ -146,9 +392,9 @@ static void many_lines_are_vectors (void **state) {
   enum { N = 2000, LINES = 40 };
   double x[N], y[N];
   long bytes;
-  gb_figure f = {0};
+  gb_figure f = figure();
   for (int i = 0; i < N; i++) x[i] = i, y[i] = sin(i * 0.37);
-  for (int k = 0; k < LINES; k++) add(&f, GB_SERIES_LINE, N, x, y, NULL);
+  for (int k = 0; k < LINES; k++) add(&f, GB_MARK_LINE, N, x, y, NULL);
   assert_int_equal(saved(&f, "svg", "<image", &bytes), 0);
   gb_figure_clear(&f);
 }
@@ -160,8 +406,8 @@ static void thinning_keeps_extremes_gaps_and_order (void **state) {
   for (int i = 0; i < N; i++) x[i] = (double)i / N, y[i] = sin(i * 0.37);
   y[7000] = 9, y[7001] = -9;
   for (int i = 50000; i < 50100; i++) y[i] = NAN;
-  gb_series s = {.kind = GB_SERIES_LINE, .n = N, .x = x, .y = y}, out;
-  assert_true(gb_series_thin(&s, &(gb_range){.lo = 0, .hi = 1}, COLUMNS, &out));
+  gb_mark s = {.kind = GB_MARK_LINE, .n = N, .x = x, .y = y}, out;
+  assert_true(gb_mark_thin(&s, &(gb_scale){.lo = 0, .hi = 1}, COLUMNS, &out));
   assert_in_range(out.n, 2 * COLUMNS, 4 * COLUMNS + 5);
   int highest = 0, lowest = 0, gaps = 0;
   for (size_t i = 0; i < out.n; i++) {
@@ -174,7 +420,7 @@ static void thinning_keeps_extremes_gaps_and_order (void **state) {
   assert_int_equal(lowest, 1);
   assert_int_equal(gaps, 1);
   assert_true(out.x[0] == x[0] && out.x[out.n - 1] == x[N - 1]);
-  gb_series_drop(&out);
+  gb_mark_drop(&out);
   free(x);
   free(y);
 }
@@ -214,12 +460,12 @@ static void row_of_band (int n, int row, uint32_t out[600]) {
   double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y),
          *hi = malloc((size_t)n * sizeof *hi);
   for (int i = 0; i < n; i++) x[i] = (double)i / (n - 1), y[i] = 1, hi[i] = 2;
-  gb_figure f = {0};
+  gb_figure f = figure();
   gb_error err;
   char path[64];
-  add(&f, GB_SERIES_BAND, (size_t)n, x, y, hi);
+  add(&f, GB_MARK_BAND, (size_t)n, x, y, hi);
   snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.png", (int)getpid());
-  assert_int_equal(gb_figure_save(&f, path, 300, 200, &err), GB_OK);
+  assert_int_equal(gb_figure_save(&f, path, 300, 200, "", &err), GB_OK);
   cairo_surface_t *s = cairo_image_surface_create_from_png(path);
   unlink(path);
   assert_int_equal(cairo_image_surface_get_width(s), 600);
@@ -251,19 +497,16 @@ static size_t occurrences (const char *text, const char *word) {
 /* Two bars of opposite sign from the bottom left to the top right; the names of their heights replace numbers. */
 static void bars_begin_at_zero_and_have_names (void **state) {
   (void)state;
-  gb_figure f = {0};
+  gb_figure f = figure();
   gb_error err;
-  add(&f, GB_SERIES_BARS, 3, (double[]){-1, NAN, 3}, (double[]){1, 2, 3}, NULL);
-  gb_range x, y;
-  gb_figure_ranges(&f, &x, &y);
+  add(&f, GB_MARK_BARS, 3, (double[]){-1, NAN, 3}, (double[]){1, 2, 3}, NULL);
+  gb_scale x, y;
+  gb_panel_scales(&f, 0, &x, &y);
   assert_true(x.lo < -1 && x.hi > 3 && y.lo < 0.5 && y.lo > 0.2 && y.hi > 3.5 && y.hi < 3.8);
   assert_int_equal(
-      gb_figure_set_yticks(&f, 3, (double[]){1, 3, 9}, (const char *[]){"low", "high", "out"}, &err), GB_OK);
-  double at;
-  char buf[32];
-  assert_string_equal(gb_figure_ytick(&f, &y, 1, &at, buf), "high");
-  assert_true(at == 3 && gb_figure_ytick(&f, &y, 3, &at, buf) == NULL);
-  char *text = gb_figure_text(&f, 91, 35, false);
+      gb_axis_set_ticks(&f.panels[0].y, 3, (double[]){1, 3, 9}, (const char *[]){"low", "high", "out"}, &err),
+      GB_OK);
+  char *text = gb_figure_text(&f, 87, 33, false, false);
   assert_non_null(text);
   char *low = strstr(text, "low\u2524"), *high = strstr(text, "high\u2524");
   assert_true(high != NULL && low != NULL && high < low && strstr(text, "out") == NULL);
@@ -272,10 +515,10 @@ static void bars_begin_at_zero_and_have_names (void **state) {
   assert_in_range(occurrences(low, "\u2592"), 3 * 18, 6 * 20);
   free(text);
   gb_figure_clear(&f);
-  gb_figure one = {0};
-  add(&one, GB_SERIES_BARS, 1, (double[]){2}, (double[]){7}, NULL);
-  gb_figure_ranges(&one, &x, &y);
-  assert_true(x.lo < 0 && y.lo < 6.5 && y.hi > 7.5 && y.hi < 8);
+  gb_figure one = figure();
+  add(&one, GB_MARK_BARS, 1, (double[]){2}, (double[]){7}, NULL);
+  gb_panel_scales(&one, 0, &x, &y);
+  assert_true(x.lo == 0 && y.lo < 6.5 && y.hi > 7.5 && y.hi < 8);
   gb_figure_clear(&one);
 }
 
@@ -283,14 +526,12 @@ static void bars_begin_at_zero_and_have_names (void **state) {
 static void column_of_bars (int n, bool down, int column, uint32_t out[400]) {
   double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
   for (int i = 0; i < n; i++) x[i] = 1, y[i] = down ? n - i : i;
-  gb_figure f = {0};
+  gb_figure f = figure();
   gb_error err;
   char path[64];
-  add(&f, GB_SERIES_BARS, (size_t)n, x, y, NULL);
-  free(f.series[0].label);
-  f.series[0].label = strdup("");
+  add_labelled(&f, GB_MARK_BARS, (size_t)n, 0, x, y, NULL, NULL);
   snprintf(path, sizeof path, "/tmp/gibbous-plot-%d.png", (int)getpid());
-  assert_int_equal(gb_figure_save(&f, path, 300, 200, &err), GB_OK);
+  assert_int_equal(gb_figure_save(&f, path, 300, 200, "", &err), GB_OK);
   cairo_surface_t *s = cairo_image_surface_create_from_png(path);
   unlink(path);
   assert_int_equal(cairo_image_surface_get_height(s), 400);
@@ -324,7 +565,15 @@ int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranges_leave_out_what_is_not_finite),
       cmocka_unit_test(empty_and_constant_series_still_have_a_range),
-      cmocka_unit_test(labels_have_the_digits_their_step_needs),
+      cmocka_unit_test(labels_say_where_their_ticks_stand),
+      cmocka_unit_test(labels_have_the_digits_they_need),
+      cmocka_unit_test(logarithmic_ticks_are_decades_that_fit),
+      cmocka_unit_test(values_that_a_log_axis_cannot_show_are_counted),
+      cmocka_unit_test(limits_win_and_shared_axes_are_one),
+      cmocka_unit_test(colours_and_dashes_follow_the_order),
+      cmocka_unit_test(contours_lie_where_the_value_is),
+      cmocka_unit_test(labels_stand_at_their_ticks_in_a_terminal),
+      cmocka_unit_test(text_keeps_to_its_size),
       cmocka_unit_test(a_line_is_drawn_in_dots_with_its_gap),
       cmocka_unit_test(many_points_are_fewer_or_pixels_in_files_of_vectors),
       cmocka_unit_test(many_lines_are_vectors),

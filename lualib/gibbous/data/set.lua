@@ -1,6 +1,7 @@
 --- Data sets in the customary layout: a folder NAME with data.csv.gz (last column = target) and test_mask.csv.gz (one column a
 -- split, 1 marks a test row); also .csv. Nothing is downloaded and nothing is kept.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local prepare <const> = require "gibbous.data.prepare"
@@ -88,7 +89,8 @@ end
 function Set.__newindex() core.raise("option", "a data set is a value and cannot be assigned to") end
 
 function Set.__tostring(self)
-  return ("%s: %d rows, %d columns, %s, %d splits%s"):format(self.name, self.n, self.d, self.x.dtype, self.splits,
+  return ("%s: %s, %s, %s, %s%s"):format(self.name, counted(self.n, "row"), counted(self.d, "column"), self.x.dtype,
+    counted(self.splits, "split"),
     self.citation ~= "" and "\n" .. self.citation or "")
 end
 

@@ -1,6 +1,7 @@
 --- Checking observations before a model takes them.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernels <const> = require "gibbous.kernels"
 
 local M <const> = {}
@@ -108,7 +109,7 @@ function M.check_width(f, x, what)
   if f.x then M.check_session(what, f.x.device) end
   M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
-    core.raise("shape", ("%s: the model was given %d columns, x has shape %s"):format(what, f.x.shape[2],
+    core.raise("shape", ("%s: the model was given %s, x has shape %s"):format(what, counted(f.x.shape[2], "column"),
       tostring(x.shape)))
   end
   if f.x and x.dtype ~= f.x.dtype then

@@ -8,18 +8,18 @@ local gb = {}
 
 ---@class gibbous.kmeans.silhouette.options
 ---@field sample? integer  so many rows, drawn, are compared with all
----@field seed? integer  of the sample; 0
----@field simplified? boolean  distances to the centroids; false
+---@field seed? integer  of the sample; default: 0
+---@field simplified? boolean  distances to the centroids; default: false
 
 ---@class gibbous.kmeans.options
 ---@field k integer  how many clusters
----@field init? string|gibbous.tensor|function  "k-means++", "k-means||", "random", a tensor (k, d), or a function of the points, k and the run; "k-means++"
+---@field init? string|gibbous.tensor|function  "k-means++", "k-means||", "random", a tensor (k, d), or a function of the points, k and the run; default: "k-means++"
 ---@field n_init? integer|"auto"  runs, the best is kept; "auto": 10 for random starts and functions, else 1
----@field max_iter? integer  300
----@field tol? number  in units of the mean variance of the columns; 1e-4
----@field algorithm? "auto"|"lloyd"|"elkan"|"minibatch"  "elkan": the same as "lloyd" with fewer distances; "auto"
----@field spherical? boolean  true: rows divided by their lengths, centroids of length 1; false
----@field seed? integer  0
+---@field max_iter? integer  default: 300
+---@field tol? number  in units of the mean variance of the columns; default: 1e-4
+---@field algorithm? "auto"|"lloyd"|"elkan"|"minibatch"  "elkan": the same as "lloyd" with fewer distances; default: "auto"
+---@field spherical? boolean  true: rows divided by their lengths, centroids of length 1; default: false
+---@field seed? integer  default: 0
 ---@field weights? gibbous.tensor|number[]  (n), one a row
 ---@field device? string|string[]  of the devices that pass over the rows; where these lie
 ---@field budget? integer|string|table<string, integer|string>  bytes of each account, or bytes by name of a device
@@ -39,8 +39,8 @@ function gb.kmeans(o) end
 ---@class gibbous.silhouette.options
 ---@field k? integer  clusters; the largest label
 ---@field sample? integer  so many rows, drawn, are compared with all
----@field seed? integer  of the sample; 0
----@field simplified? boolean  distances to the means of the clusters; false
+---@field seed? integer  of the sample; default: 0
+---@field simplified? boolean  distances to the means of the clusters; default: false
 
 --- Silhouettes of rows with labels from 1: (b - a) / max(a, b), a the mean distance to the other rows of a row's cluster, b the least
 --- mean distance to the rows of another; 0 of a row that is alone. Evaluates.

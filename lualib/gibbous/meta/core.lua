@@ -297,25 +297,46 @@ function core.json_encode(v) end
 --- The value of JSON text; null is nil, a key that is there twice an error.
 function core.json_decode(text) end
 
---- An empty figure.
-function core.figure(title, xlabel, ylabel) end
+--- Sets the axes of a panel, of checked options.
+function core.figure_axes(f, panel, o) end
 
---- Adds a series to a figure.
-function core.figure_add(figure, kind, x, y, o) end
+--- Adds text at a point, or a line across a panel.
+function core.figure_at(f, panel, kind, x, y, style) end
 
---- Adds a heat map to a figure.
-function core.figure_heatmap(figure, z, x, y) end
+--- Adds a line of equal value of a matrix, and gives one of its points; nothing where there is no line.
+---@return number|nil, number|nil
+function core.figure_contour(f, panel, values, x0, x1, y0, y1, level, style) end
 
---- Names on the vertical axis of a figure, at these heights, in place of numbers.
----@param at number[]
----@param names string[]
-function core.figure_ticks(figure, at, names) end
+--- The bytes that make a terminal show a figure; how: "kitty", "sixel"; in pixels.
+---@return string
+function core.figure_inline(f, how, width, height) end
 
---- Draws a figure to a file.
-function core.figure_save(figure, path, width, height) end
+--- The line of the script that called the library, and the seed of random tensors.
+---@return string, integer
+function core.figure_origin() end
+
+--- "kitty" or "sixel", if the terminal says that it can; waits 0.15 s at most.
+---@return string|nil
+function core.terminal_graphics() end
+
+--- An empty figure of panels.
+function core.figure(rows, columns, title, share_x, share_y) end
+
+--- Adds a mark to a panel; kind: line, scatter, band, bars, columns, errors.
+function core.figure_add(f, panel, kind, x, y, hi, style) end
+
+--- Adds a heat map of values to a panel; x0, x1, y0, y1: centres of the outer cells.
+function core.figure_heatmap(f, panel, values, x0, x1, y0, y1, style) end
+
+--- Names on an axis, "x" or "y", at these places, in place of numbers.
+function core.figure_ticks(f, panel, axis, at, names) end
+
+--- Draws a figure to a file; made: how it was made.
+function core.figure_save(f, path, width, height, made) end
 
 --- Draws a figure as characters.
-function core.figure_text(figure, columns, rows) end
+---@return string
+function core.figure_text(f, columns, rows, colour, ascii) end
 
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end

@@ -8,12 +8,12 @@ local gb = {}
 gb.data = {}
 
 ---@class gibbous.data.read.options
----@field skip? integer  lines to leave out at the top; 0
+---@field skip? integer  lines to leave out at the top; default: 0
 ---@field names? string[]  of the columns, in place of a heading
 ---@field na? string  one more spelling of "not available"
 ---@field delimiter? string  found by the file's lines unless it is given
 ---@field decimal? string  "," for decimal commas
----@field max_ratio? number  of unpacked to packed bytes of a gzipped file; 1000
+---@field max_ratio? number  of unpacked to packed bytes of a gzipped file; default: 1000
 ---@field dtype? "f64"|"f32"  of the floats of .npy and .safetensors
 
 --- Reads a file by what is in it: .npy gives a tensor, .safetensors a table of tensors and its metadata, delimited text (also gzipped)
@@ -89,8 +89,8 @@ function gb.data.places() end
 function gb.data.standardize(x) end
 
 ---@class gibbous.data.split.options
----@field test? number  the fraction (below 1) or the number of test rows; 0.1
----@field seed? integer  0
+---@field test? number  the fraction (below 1) or the number of test rows; default: 0.1
+---@field seed? integer  default: 0
 
 --- Splits rows at random into training and test, each with x and y.
 ---@param x gibbous.tensor  (n, ...)
@@ -105,7 +105,7 @@ function gb.data.standardize(x) end
 function gb.data.split(x, y, o) end
 
 ---@class gibbous.data.set.options
----@field dtype? "f64"|"f32"  that of gb.config
+---@field dtype? "f64"|"f32"  default: that of gb.config
 
 --- A data set by name, from a folder NAME with data.csv.gz (last column = target) in the places of gb.data.places(). Nothing is
 --- downloaded.

@@ -197,14 +197,14 @@ function tensor:softmax(d) end
 function tensor:log_softmax(d) end
 
 --- x where it is positive, slope x elsewhere.
----@param slope number?  0.01
+---@param slope number?  default: 0.01
 ---```lua
 --- print(gb.tensor{-1.5, 0.5, 2.5}:leaky_relu(0.1))
 ---```
 function tensor:leaky_relu(slope) end
 
 --- x where it is positive, alpha (e^x - 1) elsewhere.
----@param alpha number?  1
+---@param alpha number?  default: 1
 ---```lua
 --- print(gb.tensor{-1.5, 0.5, 2.5}:elu())
 ---```

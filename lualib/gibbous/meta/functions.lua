@@ -5,8 +5,8 @@ local gb = {}
 
 ---@class gibbous.grad.options
 ---@field cotangent? gibbous.tensor  what dy is multiplied by, of the shape of y; needed where y has several elements
----@field raw? boolean  by the unconstrained values of params instead of their values; false
----@field unused? "error"|"zero"  what does not depend on y: an error, or zeros; "error"
+---@field raw? boolean  by the unconstrained values of params instead of their values; default: false
+---@field unused? "error"|"zero"  what does not depend on y: an error, or zeros; default: "error"
 
 --- dy/dxs, lazy, with the keys of xs; it can be differentiated again.
 ---@param y gibbous.tensor  one element, unless a cotangent is given
@@ -26,8 +26,8 @@ function gb.grad(y, xs, o) end
 ---@field forward function  of the arguments, with values, that gives the result from ordinary operations
 ---@field backward? function  (dy, x, ...) on lazy tensors: the gradient by each argument, or nil for none
 ---@field bytes? integer|string|function  what forward holds at once beyond arguments and result; without it no plan takes the function
----@field axes? string[]  per dimension "map", where slices may be computed on their own, or "coupled"; "coupled"
----@field batched? boolean  true: under gb.vmap forward gets all arguments with the mapped dimension in front; false
+---@field axes? string[]  per dimension "map", where slices may be computed on their own, or "coupled"; default: "coupled"
+---@field batched? boolean  true: under gb.vmap forward gets all arguments with the mapped dimension in front; default: false
 
 --- A function of tensors as an op: f(x, ...) is lazy, and f.name is its name.
 ---@param o gibbous.func.options
@@ -45,11 +45,11 @@ function gb.func(o) end
 local func = {}
 
 ---@class gibbous.vmap.options
----@field randomness? "independent"|"same"  whether each slice has numbers of its own; "independent"
+---@field randomness? "independent"|"same"  whether each slice has numbers of its own; default: "independent"
 
 --- f over slices: each argument along its dimension (false: whole). f is traced once and must not observe its arguments.
 ---@param f function
----@param dims integer|(integer|false)[]?  1
+---@param dims integer|(integer|false)[]?  default: 1
 ---@param o gibbous.vmap.options?
 ---@return function
 ---```lua

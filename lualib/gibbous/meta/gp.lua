@@ -12,7 +12,7 @@ gb.gp = {}
 ---@field mean? gibbous.mean|function|gibbous.block  the mean of f: a function takes x (n, d) and gives (n); gb.means.zero()
 ---@field noise? number|gibbous.param|gibbous.tensor  variance, in units of y squared: a number is free (0 is held), a tensor (n) is known
 ---@field likelihood? gibbous.likelihood  in place of noise
----@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; "auto"
+---@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; default: "auto"
 
 --- Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel). "direct" factors the (n, n) covariance; "cg" streams it through
 --- conjugate gradients and never stores it; "auto" takes the faster that fits the memory. The model copies what it is given: only
@@ -32,7 +32,7 @@ function gb.gp.exact(o) end
 ---@class gibbous.gp.multitask.options
 ---@field kernel gibbous.kernel  of the points
 ---@field tasks integer  how many outputs, T
----@field rank? integer  of B = W W' + diag(v); 1
+---@field rank? integer  of B = W W' + diag(v); default: 1
 ---@field noise? number|number[]|gibbous.param  one variance, or one per task (the default)
 ---@field mean? gibbous.mean|function|gibbous.block  of x; gb.means.constant{c_1, ..., c_T} has one per task
 ---@field solver? string|gibbous.solver  as of gb.gp.exact
@@ -51,9 +51,9 @@ function gb.gp.exact(o) end
 function gb.gp.multitask(o) end
 
 ---@class gibbous.inducing_points.options
----@field method? "kmeans"|"random"|"greedy"  "kmeans": centroids by Euclidean distance; "random": distinct rows; "greedy": rows of the largest variance that those before leave; "kmeans"
+---@field method? "kmeans"|"random"|"greedy"  "kmeans": centroids by Euclidean distance; "random": distinct rows; "greedy": rows of the largest variance that those before leave; default: "kmeans"
 ---@field kernel? gibbous.kernel  of "greedy"
----@field seed? integer  0
+---@field seed? integer  default: 0
 ---@field weights? gibbous.tensor|number[]  (n), one a row
 
 --- m places that stand for the rows of x, (m, d), of the type of x (of whole numbers f64). Evaluates.
@@ -122,17 +122,17 @@ local exact = {}
 local multitask = {}
 
 ---@class gibbous.model.fit.options
----@field method? "lbfgs"|"adam"|"sgd"  "lbfgs"
+---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
 ---@field steps? integer  at most; 200, of "adam" and "sgd" 500
 ---@field lr? number  step length of "adam" (0.05) and "sgd" (1e-3)
----@field tol? number  stops where the largest element of the gradient is below; 1e-5
----@field ftol? number  stops where the value changes by less than this share of itself; 1e-9
+---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
+---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
 ---@field on_step? fun(s: table): boolean?  gets {step, value, gradient_norm, solve}, and stops the fit by returning false
 ---@field restarts? integer  extra starts; by default one where a direct fit has brought the noise down or to most of var(y)
----@field seed? integer  of the starts and of a solver's probes; 0
----@field objective? "mll"|"loo"  the log marginal likelihood, or the leave-one-out predictive density (direct only); "mll"
+---@field seed? integer  of the starts and of a solver's probes; default: 0
+---@field objective? "mll"|"loo"  the log marginal likelihood, or the leave-one-out predictive density (direct only); default: "mll"
 ---@field budget? integer|string  bytes or "1 GiB": every evaluation is planned within it, or refused
----@field missing? "error"|"mask"  NaN in y raises, or its values are left out; "error"
+---@field missing? "error"|"mask"  NaN in y raises, or its values are left out; default: "error"
 
 --- Fits all free parameters to data: m:fit(x, y, o), or m:fit(o) to those that the model holds. It begins at the values given; what
 --- nobody gave begins at the scale of the data. The best point seen is kept, also when the fit is interrupted.
@@ -150,8 +150,8 @@ local multitask = {}
 function model:fit(x, y, o) end
 
 ---@class gibbous.model.predict.options
----@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; "exact"
----@field rank? integer  of the cache; 100
+---@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; default: "exact"
+---@field rank? integer  of the cache; default: 100
 ---@field precision? "f32"|"f64"  for f32 data; f64 where f32 could lose the variance
 
 --- A lazy record of f and y at new points. Nothing is computed until a field is looked at, and it stays what it is when parameters are
@@ -171,7 +171,7 @@ function model:predict(x, o) end
 
 ---@class gibbous.model.score.options
 ---@field noise? number|gibbous.tensor  variances of the noise in these y, in place of the likelihood's
----@field missing? "error"|"mask"  rows (of several outputs cells) whose y is NaN: raise, or are left out; "error"
+---@field missing? "error"|"mask"  rows (of several outputs cells) whose y is NaN: raise, or are left out; default: "error"
 ---@field variance? "exact"|"cached"  as of predict
 ---@field rank? integer  as of predict
 
@@ -190,7 +190,7 @@ function model:score(x, y, o) end
 
 ---@class gibbous.model.condition.options
 ---@field noise? gibbous.tensor  (k): variances, where the model's noise is known per observation
----@field missing? "error"|"mask"  rows where y is NaN: raise, or are left out; "error"
+---@field missing? "error"|"mask"  rows where y is NaN: raise, or are left out; default: "error"
 
 --- A new model that has also seen k more points; parameters are not fitted again, and the old model stays as it is. With y (b, k) it
 --- gives b fantasies, which only predict, all at once.
@@ -209,11 +209,11 @@ function model:score(x, y, o) end
 function model:condition(x, y, o) end
 
 ---@class gibbous.model.draw.options
----@field features? integer  of the random expansion of the prior; 1024
+---@field features? integer  of the random expansion of the prior; default: 1024
 ---@field seed? integer  without it the next numbers of gb.seed are taken
 
 --- k functions drawn from the posterior: a value that is called with points. White noise in the kernel is left out.
----@param k integer?  1
+---@param k integer?  default: 1
 ---@param o gibbous.model.draw.options?
 ---@return gibbous.draw
 --- Cost: one solve with k right-hand sides. Errors: option; those of a solve.
@@ -297,7 +297,7 @@ function model:set(path, v) end
 function model:copy() end
 
 ---@class gibbous.model.save.options
----@field data? boolean  false keeps only the digest of the data; true
+---@field data? boolean  false keeps only the digest of the data; default: true
 ---@field caches? boolean  true keeps what the last prediction prepared, n^2 values; false none; by default where m:condition made it
 
 --- Writes the model to one file, which gb.load reads: structure, parameters with their bits, data, solver, report. The file is there

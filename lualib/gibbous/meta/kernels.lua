@@ -1,62 +1,62 @@
 ---@meta
 
 ---@class gibbous.kernel.options
----@field variance? number|gibbous.param  of f, in units of y squared; 1
----@field active_dims? integer[]  the columns that it looks at; all
+---@field variance? number|gibbous.param  of f, in units of y squared; default: 1
+---@field active_dims? integer[]  the columns that it looks at; default: all
 
 ---@class gibbous.stationary.options: gibbous.kernel.options
----@field lengthscale? number|number[]|gibbous.param  in units of x: one, or one per column; 1
----@field ard? boolean|integer  one lengthscale per column: true when data arrive, or how many; false
+---@field lengthscale? number|number[]|gibbous.param  in units of x: one, or one per column; default: 1
+---@field ard? boolean|integer  one lengthscale per column: true when data arrive, or how many; default: false
 
 ---@class gibbous.rational_quadratic.options: gibbous.stationary.options
----@field alpha? number|gibbous.param  of the mixture of lengthscales; 1
+---@field alpha? number|gibbous.param  of the mixture of lengthscales; default: 1
 
 ---@class gibbous.periodic.options: gibbous.stationary.options
----@field period? number|number[]|gibbous.param  in units of x: one, or one per column; 1
+---@field period? number|number[]|gibbous.param  in units of x: one, or one per column; default: 1
 
 ---@class gibbous.cosine.options: gibbous.kernel.options
----@field period? number|number[]|gibbous.param  in units of x: one, or one per column; 1
+---@field period? number|number[]|gibbous.param  in units of x: one, or one per column; default: 1
 ---@field ard? boolean|integer  one period per column
 
 ---@class gibbous.piecewise_polynomial.options: gibbous.stationary.options
----@field degree? integer  0 to 3: so many times two derivatives; 2
+---@field degree? integer  0 to 3: so many times two derivatives; default: 2
 
 ---@class gibbous.spectral_mixture.options
 ---@field components integer  how many, q
 ---@field weights? number[]|gibbous.param  (q)
 ---@field means? number[]|gibbous.param  (q) or (q, d), frequencies in 1 over units of x
 ---@field variances? number[]|gibbous.param  (q) or (q, d)
----@field active_dims? integer[]  the columns that it looks at; all
+---@field active_dims? integer[]  the columns that it looks at; default: all
 
 ---@class gibbous.dot.options: gibbous.kernel.options
 ---@field lengthscale? number|number[]|gibbous.param  in units of x: one, or one per column; none
 ---@field ard? boolean|integer  one lengthscale per column
 
 ---@class gibbous.polynomial.options: gibbous.dot.options
----@field degree? integer  1 or more; 2
----@field offset? number|gibbous.param  1
+---@field degree? integer  1 or more; default: 2
+---@field offset? number|gibbous.param  default: 1
 
 ---@class gibbous.arc_cosine.options: gibbous.kernel.options
----@field order? integer  0, 1, 2; 1
----@field weight_variance? number|number[]|gibbous.param  one, or one per column; 1
----@field bias_variance? number|gibbous.param  1
+---@field order? integer  0, 1, 2; default: 1
+---@field weight_variance? number|number[]|gibbous.param  one, or one per column; default: 1
+---@field bias_variance? number|gibbous.param  default: 1
 ---@field ard? boolean|integer  one weight_variance per column
 
 ---@class gibbous.index.options
 ---@field tasks integer  how many
----@field rank? integer  of W; 1
+---@field rank? integer  of W; default: 1
 ---@field weights? number[][]|gibbous.tensor|gibbous.param  W, (tasks, rank)
 ---@field diagonal? number|number[]|gibbous.param  v, (tasks)
 ---@field seed? integer  of W at the start
 ---@field active_dims? integer[]  the column of the task; the last
 
 ---@class gibbous.change_point.options
----@field location? number|number[]|gibbous.param  one a change, ascending, in units of x
----@field steepness? number|number[]|gibbous.param  one, or one a change; 1
----@field column? integer  of x; 1
+---@field location number|number[]|gibbous.param  one a change, ascending, in units of x
+---@field steepness? number|number[]|gibbous.param  one, or one a change; default: 1
+---@field column? integer  of x; default: 1
 
 ---@class gibbous.kernel.init.options
----@field seed? integer  0
+---@field seed? integer  default: 0
 
 --- A covariance function: k(x) is (n, n), k(x, z) is (n, m); k1 + k2 and k1 * k2 are kernels, too. Its parameters are fields.
 ---@class gibbous.kernel

@@ -59,7 +59,7 @@ function gb.segment_min(x, labels, k) end
 function gb.bincount(labels, o) end
 
 ---@class gibbous.histogram.options
----@field bins? integer|number[]  how many, or the edges; 10
+---@field bins? integer|number[]  how many, or the edges; default: 10
 ---@field range? number[]  {low, high}; the least and the largest value
 ---@field weights? gibbous.tensor  the shape of x
 
@@ -76,7 +76,7 @@ function gb.bincount(labels, o) end
 function gb.histogram(x, o) end
 
 ---@class gibbous.one_hot.options
----@field dtype? gibbous.dtype  bool unless it is given
+---@field dtype? gibbous.dtype  default: that of gb.config
 
 --- Rows of zeros with a 1 at each label; a mask that is not stored where it is multiplied or summed.
 ---@param labels gibbous.tensor|integer[]  (...), i64 or i32

@@ -20,7 +20,7 @@ gb.linalg = {}
 function tensor:matmul(y) end
 
 ---@class gibbous.cdist.options
----@field p? number  the norm: 2, 1, math.huge, ...; 2
+---@field p? number  the norm: 2, 1, math.huge, ...; default: 2
 
 --- Distances |x_i - y_j| of all rows; an expression that streams. Its gradient is 0 at 0.
 ---@param x gibbous.tensor  (..., n, d)
@@ -55,7 +55,7 @@ function gb.einsum(spec, ...) end
 -- says which matrix of the batch it is. One A with many b is one solve of all their columns.
 
 ---@class gibbous.linalg.cholesky.options
----@field jitter? number  added to the diagonal; 0
+---@field jitter? number  added to the diagonal; default: 0
 
 --- Lower L with L L' = A + jitter I. n^3/3 operations. Raises not_pd with the order of the failing minor. Reads the lower triangle
 --- of A alone, as gb.solvers.cholesky does.
@@ -80,8 +80,8 @@ function gb.linalg.cholesky(A, o) end
 function gb.linalg.solve(A, b) end
 
 ---@class gibbous.triangular_solve.options
----@field upper? boolean  L is an upper triangle; false
----@field transposed? boolean  L' x = b; false
+---@field upper? boolean  L is an upper triangle; default: false
+---@field transposed? boolean  L' x = b; default: false
 
 --- x with L x = b for triangular L; {upper = false, transposed = false}. A 0 on the diagonal is an error of code "not_pd".
 ---@param L gibbous.tensor  (..., n, n)

@@ -8,7 +8,7 @@
 ---@field device? string  where the value is made; the device of the session by default
 
 ---@class gibbous.lazy.options
----@field batch? integer  the axis that a plan may cut; 1
+---@field batch? integer  the axis that a plan may cut; default: 1
 
 ---@class gibbous.randperm.options
 ---@field device? string  where the value is made
@@ -88,7 +88,7 @@ function gb.eye(n, o) end
 --- a, a + step, ... up to b, which is included when it is hit within rounding.
 ---@param a number
 ---@param b number
----@param step number?  1
+---@param step number?  default: 1
 ---@param o gibbous.make.options?
 ---@return gibbous.tensor
 ---```lua

@@ -8,8 +8,8 @@ local gb = {}
 gb.means = {}
 
 ---@class gibbous.means.linear.options
----@field slope? number|number[]|gibbous.param  in units of y over x: a list has one per column; a number starts every column; 0
----@field offset? number|gibbous.param  the value at x = 0, in units of y; 0
+---@field slope? number|number[]|gibbous.param  in units of y over x: a list has one per column; a number starts every column; default: 0
+---@field offset? number|gibbous.param  the value at x = 0, in units of y; default: 0
 
 --- A mean function, as gb.means makes it; m.value = 3 gives a parameter its value.
 ---@class gibbous.mean

@@ -27,57 +27,57 @@ local block = {}
 function block:forward(x, label) end
 
 ---@class gibbous.linear.options
----@field bias? boolean  true
+---@field bias? boolean  default: true
 ---@field seed? integer  of the start; without it the next numbers of gb.seed
----@field dtype? "f32"|"f64"  of the parameters; that of gb.config
+---@field dtype? "f32"|"f64"  of the parameters; default: that of gb.config
 
 ---@class gibbous.embedding.options
 ---@field seed? integer  of the start
----@field dtype? "f32"|"f64"  of the parameters; that of gb.config
+---@field dtype? "f32"|"f64"  of the parameters; default: that of gb.config
 
 ---@class gibbous.norm.options
 ---@field eps? number  added to the variance; 1e-5, of rms_norm 1e-6
----@field dtype? "f32"|"f64"  of the parameters; that of gb.config
+---@field dtype? "f32"|"f64"  of the parameters; default: that of gb.config
 
 ---@class gibbous.batch_norm.options: gibbous.norm.options
----@field training? boolean  true
+---@field training? boolean  default: true
 
 ---@class gibbous.dropout.options
 ---@field seed? integer  every call has the same mask; without it each call has the next of gb.seed
----@field training? boolean  true
+---@field training? boolean  default: true
 
 ---@class gibbous.convolve.options
----@field stride? integer|integer[]  1
----@field padding? integer|integer[]  zeros at each end; 0
----@field dilation? integer|integer[]  distance of the entries of a window; 1
----@field groups? integer  channels are divided into so many, each with weights of its own; 1
+---@field stride? integer|integer[]  default: 1
+---@field padding? integer|integer[]  zeros at each end; default: 0
+---@field dilation? integer|integer[]  distance of the entries of a window; default: 1
+---@field groups? integer  channels are divided into so many, each with weights of its own; default: 1
 
 ---@class gibbous.convolve_transposed.options: gibbous.convolve.options
----@field output_padding? integer|integer[]  makes the result larger behind; 0
+---@field output_padding? integer|integer[]  makes the result larger behind; default: 0
 
 ---@class gibbous.conv.options: gibbous.convolve.options
----@field bias? boolean  true
+---@field bias? boolean  default: true
 ---@field seed? integer  of the start
 ---@field dtype? "f32"|"f64"  of the parameters
 
 ---@class gibbous.conv_transpose.options: gibbous.convolve_transposed.options
----@field bias? boolean  true
+---@field bias? boolean  default: true
 ---@field seed? integer  of the start
 ---@field dtype? "f32"|"f64"  of the parameters
 
 ---@class gibbous.pool.options
----@field stride? integer|integer[]  the size
----@field padding? integer|integer[]  0
+---@field stride? integer|integer[]  default: the size
+---@field padding? integer|integer[]  default: 0
 
 ---@class gibbous.loss.options
 ---@field reduction? "mean"|"sum"|"none"  "mean": sum w l / sum w
 ---@field weights? gibbous.tensor|number[]  one a row, or one an element
 
 ---@class gibbous.huber.options: gibbous.loss.options
----@field delta? number  where the line begins; 1
+---@field delta? number  where the line begins; default: 1
 
 ---@class gibbous.smooth_l1.options: gibbous.loss.options
----@field beta? number  where the line begins; 1
+---@field beta? number  where the line begins; default: 1
 
 ---@class gibbous.nll.options: gibbous.loss.options
 ---@field ignore? integer  a label of rows that do not count
@@ -179,7 +179,7 @@ function gb.nn.instance_norm(c, o) end
 
 --- Training, or evaluation (on = false), for every batch_norm and dropout of a network; gives the network.
 ---@param net gibbous.block
----@param on boolean?  true
+---@param on boolean?  default: true
 ---@return gibbous.block
 ---```lua
 --- local net = gb.nn.training(gb.nn.dropout(0.5), false)
@@ -452,7 +452,7 @@ function gb.nn.relu6(x) end
 
 --- x where it is positive, slope x elsewhere.
 ---@param x gibbous.tensor
----@param slope number?  0.01
+---@param slope number?  default: 0.01
 ---@return gibbous.tensor
 ---@see tensor:leaky_relu
 ---```lua
@@ -462,7 +462,7 @@ function gb.nn.leaky_relu(x, slope) end
 
 --- x where it is positive, alpha (e^x - 1) elsewhere.
 ---@param x gibbous.tensor
----@param alpha number?  1
+---@param alpha number?  default: 1
 ---@return gibbous.tensor
 ---@see tensor:elu
 ---```lua
@@ -471,7 +471,7 @@ function gb.nn.leaky_relu(x, slope) end
 function gb.nn.elu(x, alpha) end
 
 ---@class gibbous.gelu.options
----@field approximate? "none"|"tanh"  "tanh": the formula with tanh; "none"
+---@field approximate? "none"|"tanh"  "tanh": the formula with tanh; default: "none"
 
 --- x Phi(x), Phi the normal distribution function.
 ---@param x gibbous.tensor

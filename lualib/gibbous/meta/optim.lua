@@ -9,11 +9,11 @@ local gb = {}
 gb.optim = {}
 
 ---@class gibbous.minimize.options
----@field method? "lbfgs"|"adam"|"sgd"  "lbfgs"
+---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
 ---@field steps? integer  at most; 200, of "adam" and "sgd" 500
 ---@field lr? number  step length of "adam" (0.05) and "sgd" (1e-3)
----@field tol? number  stops where the largest element of the gradient is below; 1e-5
----@field ftol? number  stops where the value changes by less than this share of itself; 1e-9
+---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
+---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
 ---@field on_step? fun(s: table): boolean?  gets {step, value, gradient_norm}, and stops by returning false
 
 --- Minimises f() over the free parameters below a root. They end at the best point seen, also when interrupted.
@@ -55,7 +55,7 @@ function gb.optim.adam(root, o) end
 function gb.optim.sgd(root, o) end
 
 ---@class gibbous.optim.lbfgs.options
----@field steps? integer  of L-BFGS in one opt:step; 20
+---@field steps? integer  of L-BFGS in one opt:step; default: 20
 
 --- An optimiser by L-BFGS, for loops of one's own.
 ---@param root any  parameters, or what has some
@@ -80,7 +80,7 @@ function gb.optim.lbfgs(root, o) end
 function gb.optim.run(f, root, o) end
 
 --- How many steps a method makes at most where nothing else is said.
----@param method string?  "lbfgs"
+---@param method string?  default: "lbfgs"
 ---@return integer
 ---```lua
 --- print(gb.optim.usual_steps "adam")

@@ -6,9 +6,9 @@ local gb = {}
 ---@class gibbous.param.options
 ---@field min? number  the value stays above it
 ---@field max? number  the value stays below it
----@field fixed? boolean  true: optimisers leave it alone; false
+---@field fixed? boolean  true: optimisers leave it alone; default: false
 ---@field prior? gibbous.prior  its log density is added to what a fit maximises
----@field name? string  what messages and reports call it; "param"
+---@field name? string  what messages and reports call it; default: "param"
 ---@field transform? "identity"|"exp"|table  from the unconstrained to the constrained value: a name, or {forward, inverse}; by the bounds unless it is given
 
 --- A parameter: a named box with a value inside its bounds, which optimisers replace. It can stand wherever a tensor can, and answers to

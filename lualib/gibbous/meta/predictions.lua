@@ -12,10 +12,10 @@
 local prediction = {}
 
 ---@class gibbous.prediction.interval.options
----@field of? "y"|"f"  a new observation, or the function; "y"
+---@field of? "y"|"f"  a new observation, or the function; default: "y"
 
 --- Bounds that hold a new observation with this probability.
----@param level number?  from 0 to 1; 0.95
+---@param level number?  from 0 to 1; default: 0.95
 ---@param o gibbous.prediction.interval.options?
 ---@return gibbous.tensor low (m)
 ---@return gibbous.tensor high (m)
@@ -28,13 +28,13 @@ local prediction = {}
 function prediction:interval(level, o) end
 
 ---@class gibbous.prediction.sample.options
----@field of? "f"|"y"  "y" adds the noise of observations; "f"
+---@field of? "f"|"y"  "y" adds the noise of observations; default: "f"
 ---@field seed? integer  without it the next numbers of gb.seed are taken
----@field method? "cholesky"|"pathwise"  "pathwise": by random features, never (m, m); "cholesky"
----@field features? integer  of "pathwise"; 1024
+---@field method? "cholesky"|"pathwise"  "pathwise": by random features, never (m, m); default: "cholesky"
+---@field features? integer  of "pathwise"; default: 1024
 
 --- k joint draws at the points.
----@param k integer?  1
+---@param k integer?  default: 1
 ---@param o gibbous.prediction.sample.options?
 ---@return gibbous.tensor (k, m)
 --- Cost: O(m^3) and m^2 values by "cholesky", O(m (n + features)) a draw by "pathwise".

@@ -25,8 +25,8 @@ local prior = {}
 function prior:log_density(v) end
 
 ---@class gibbous.priors.normal.options
----@field mean? number  0
----@field sd? number  standard deviation, above 0; 1
+---@field mean? number  default: 0
+---@field sd? number  standard deviation, above 0; default: 1
 
 --- The normal density.
 ---@param o gibbous.priors.normal.options?
@@ -46,7 +46,7 @@ function gb.priors.log_normal(o) end
 
 ---@class gibbous.priors.gamma.options
 ---@field shape? number  above 0
----@field rate? number  above 0; 1
+---@field rate? number  above 0; default: 1
 
 --- Density rate^shape / Gamma(shape) v^(shape-1) e^(-rate v); shape 1, rate 1.
 ---@param o gibbous.priors.gamma.options?
@@ -65,7 +65,7 @@ function gb.priors.gamma(o) end
 function gb.priors.inverse_gamma(o) end
 
 ---@class gibbous.priors.exponential.options
----@field rate? number  above 0; 1
+---@field rate? number  above 0; default: 1
 
 --- Density rate e^(-rate v).
 ---@param o gibbous.priors.exponential.options?
@@ -76,7 +76,7 @@ function gb.priors.inverse_gamma(o) end
 function gb.priors.exponential(o) end
 
 ---@class gibbous.priors.half_normal.options
----@field sd? number  above 0; 1
+---@field sd? number  above 0; default: 1
 
 --- The positive half of a normal density of mean 0.
 ---@param o gibbous.priors.half_normal.options?
@@ -87,9 +87,9 @@ function gb.priors.exponential(o) end
 function gb.priors.half_normal(o) end
 
 ---@class gibbous.priors.student_t.options
----@field df? number  degrees of freedom, above 0; 4
----@field mean? number  0
----@field scale? number  above 0; 1
+---@field df? number  degrees of freedom, above 0; default: 4
+---@field mean? number  default: 0
+---@field scale? number  above 0; default: 1
 
 --- Student's t: heavier tails than the normal density.
 ---@param o gibbous.priors.student_t.options?
@@ -100,7 +100,7 @@ function gb.priors.half_normal(o) end
 function gb.priors.student_t(o) end
 
 ---@class gibbous.priors.half_cauchy.options
----@field scale? number  above 0; 1
+---@field scale? number  above 0; default: 1
 
 --- The positive half of a Cauchy density.
 ---@param o gibbous.priors.half_cauchy.options?
@@ -111,8 +111,8 @@ function gb.priors.student_t(o) end
 function gb.priors.half_cauchy(o) end
 
 ---@class gibbous.priors.uniform.options
----@field min? number  0
----@field max? number  1
+---@field min? number  default: 0
+---@field max? number  default: 1
 
 --- Flat from min to max, which are bounds of the parameter, too.
 ---@param o gibbous.priors.uniform.options?
@@ -123,9 +123,9 @@ function gb.priors.half_cauchy(o) end
 function gb.priors.uniform(o) end
 
 ---@class gibbous.priors.smoothed_box.options
----@field min? number  0
----@field max? number  1
----@field sd? number  of the tails, above 0; 0.01
+---@field min? number  default: 0
+---@field max? number  default: 1
+---@field sd? number  of the tails, above 0; default: 0.01
 
 --- Flat between min and max, with normal tails outside.
 ---@param o gibbous.priors.smoothed_box.options?

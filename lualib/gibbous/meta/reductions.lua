@@ -1,24 +1,24 @@
 ---@meta
 
 ---@class gibbous.reduce.options
----@field keepdim? boolean  true keeps extents of 1; false
+---@field keepdim? boolean  true keeps extents of 1; default: false
 
 ---@class gibbous.var.options: gibbous.reduce.options
----@field ddof? integer  the sum is divided by n - ddof; 1
+---@field ddof? integer  the sum is divided by n - ddof; default: 1
 
 ---@class gibbous.arg.options: gibbous.reduce.options
----@field dtype? "i64"|"i32"  of the positions; "i64"
+---@field dtype? "i64"|"i32"  of the positions; default: "i64"
 
 ---@class gibbous.norm.of.options: gibbous.reduce.options
----@field p? number  2
+---@field p? number  default: 2
 
 ---@class gibbous.sort.options
----@field descending? boolean  false
----@field dtype? "i64"|"i32"  of the positions; "i64"
+---@field descending? boolean  default: false
+---@field dtype? "i64"|"i32"  of the positions; default: "i64"
 
 ---@class gibbous.topk.options
----@field largest? boolean  false: the smallest; true
----@field dtype? "i64"|"i32"  of the positions; "i64"
+---@field largest? boolean  false: the smallest; default: true
+---@field dtype? "i64"|"i32"  of the positions; default: "i64"
 
 ---@class gibbous.argsort.options: gibbous.sort.options
 ---@field dim? integer  in place of d
@@ -27,7 +27,7 @@
 local tensor = {}
 
 --- Sum; 0 of nothing.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -36,7 +36,7 @@ local tensor = {}
 function tensor:sum(d, o) end
 
 --- Arithmetic mean.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -45,7 +45,7 @@ function tensor:sum(d, o) end
 function tensor:mean(d, o) end
 
 --- Product; 1 of nothing.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -55,7 +55,7 @@ function tensor:prod(d, o) end
 
 --- Variance, two-pass; {ddof = 1}. It overflows where squares of x - mean(x) do, and is 0 where they are: f64 above about 1e154 and
 --- below 1e-154, f32 1e19 and 1e-19. gb.data.standardize takes values of any size.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.var.options?
 ---@return gibbous.tensor
 ---```lua
@@ -64,7 +64,7 @@ function tensor:prod(d, o) end
 function tensor:var(d, o) end
 
 --- Standard deviation, the root of the variance; {ddof = 1}. It has the limits of :var().
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.var.options?
 ---@return gibbous.tensor
 ---```lua
@@ -73,7 +73,7 @@ function tensor:var(d, o) end
 function tensor:std(d, o) end
 
 --- Smallest element; NaN if any is.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -82,7 +82,7 @@ function tensor:std(d, o) end
 function tensor:min(d, o) end
 
 --- Largest element; NaN if any is.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -109,7 +109,7 @@ function tensor:argmin(d, o) end
 function tensor:argmax(d, o) end
 
 --- log of the sum of exponentials, without overflow.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor
 ---```lua
@@ -119,7 +119,7 @@ function tensor:logsumexp(d, o) end
 
 --- (sum |x|^p)^(1/p); {p = 2}. It is inf where |x|^p overflows and 0 where all are 0 (p = 2 in f64: |x| above about 1e154 and below
 --- 1e-154, in f32 1e19 and 1e-19), and its gradient is 0 then, as in PyTorch: m * (x / m):norm() with m = x:abs():max():item() takes any size.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.norm.of.options?
 ---@return gibbous.tensor
 ---```lua
@@ -128,7 +128,7 @@ function tensor:logsumexp(d, o) end
 function tensor:norm(d, o) end
 
 --- Is any element true? Without d evaluates and gives a Lua boolean.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor|boolean
 ---```lua
@@ -137,7 +137,7 @@ function tensor:norm(d, o) end
 function tensor:any(d, o) end
 
 --- Are all elements true? Without d evaluates and gives a Lua boolean.
----@param d integer|integer[]?  a dimension or several; all
+---@param d integer|integer[]?  a dimension or several; default: all
 ---@param o gibbous.reduce.options?
 ---@return gibbous.tensor|boolean
 ---```lua
@@ -178,7 +178,7 @@ function tensor:topk(k, d, o) end
 ---@class gibbous.argsort.options
 
 --- The positions that sort x along d, stable, NaN last; {descending = false}; also argsort{dim = d}.
----@param d integer?  -1
+---@param d integer?  default: -1
 ---@param o gibbous.argsort.options?
 ---@return gibbous.tensor
 ---```lua

@@ -6,12 +6,12 @@
 local gb = {}
 
 ---@class gibbous.config.options
----@field dtype? "f64"|"f32"  what makers take; "f64"
+---@field dtype? "f64"|"f32"  what makers take; default: "f64"
 ---@field device? string  "cpu", "cuda", "cuda:1": where makers put tensors, and where models and solvers work
 ---@field devices? integer  simulated ones: besides cpu cpu:2 to cpu:n
 ---@field threads? integer  of the CPU
----@field digits? integer  that tensors print; 4
----@field edge? integer  rows and columns that tensors print at each edge; 3
+---@field digits? integer  that tensors print; default: 4
+---@field edge? integer  rows and columns that tensors print at each edge; default: 3
 ---@field arithmetic? "unit"|"exact"  of kernel profiles in f32 on a GPU
 
 --- Sets dtype ("f64" or "f32"), device, devices, threads, digits, edge, arithmetic; gives the previous values of those, or all

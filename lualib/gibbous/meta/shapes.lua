@@ -71,9 +71,9 @@ function tensor:flip(d) end
 
 --- Positions i, i + step, ... up to j of dimension d; j = i - 1 gives none.
 ---@param d integer
----@param i integer?  1
----@param j integer?  -1
----@param step integer?  1
+---@param i integer?  default: 1
+---@param j integer?  default: -1
+---@param step integer?  default: 1
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.range(1, 9):slice(1, 2, 4))
@@ -179,7 +179,7 @@ function tensor:roll(shift, d) end
 
 --- A list of views along d: parts of 'sizes' entries, the last perhaps smaller, or of the sizes in a list.
 ---@param sizes integer|integer[]
----@param d integer?  1
+---@param d integer?  default: 1
 ---@return gibbous.tensor[]
 ---```lua
 --- print(gb.range(1, 5):split(2)[2])
@@ -188,7 +188,7 @@ function tensor:split(sizes, d) end
 
 --- A list of at most 'count' views along d, all of one size but the last.
 ---@param count integer
----@param d integer?  1
+---@param d integer?  default: 1
 ---@return gibbous.tensor[]
 ---```lua
 --- print(gb.range(1, 4):chunk(2)[1])
@@ -196,8 +196,8 @@ function tensor:split(sizes, d) end
 function tensor:chunk(count, d) end
 
 ---@class gibbous.pad.options
----@field value? number|boolean  0
----@field mode? "constant"|"reflect"|"replicate"|"circular"  "constant"
+---@field value? number|boolean  default: 0
+---@field mode? "constant"|"reflect"|"replicate"|"circular"  default: "constant"
 
 --- x with 'before' entries in front of dimension d and 'after' behind it: of a value, or by mode, "reflect" those beyond the first
 --- and the last mirrored, "replicate" the first and the last, "circular" those from the other end.
@@ -214,7 +214,7 @@ function tensor:pad(d, before, after, o) end
 --- Windows of 'size' entries of dimension d, each 'step' further: d counts them, a new last dimension their entries.
 ---@param d integer
 ---@param size integer
----@param step integer?  1
+---@param step integer?  default: 1
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.range(1, 4):unfold(1, 2))
@@ -253,7 +253,7 @@ function tensor:diagonal() end
 
 --- Joins tensors along dimension d.
 ---@param list gibbous.tensor[]
----@param d integer?  1
+---@param d integer?  default: 1
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.cat({gb.zeros(2), gb.ones(1)}))
@@ -262,7 +262,7 @@ function gb.cat(list, d) end
 
 --- Joins tensors of one shape along a new dimension at d.
 ---@param list gibbous.tensor[]
----@param d integer?  1
+---@param d integer?  default: 1
 ---@return gibbous.tensor
 ---```lua
 --- print(gb.stack({gb.zeros(2), gb.ones(2)}, 1))

@@ -54,7 +54,7 @@ function precond:split(a, k, noise) end
 ---@field tol? number  stops where less than this share of the trace is left
 
 ---@class gibbous.precond.nystrom.options: gibbous.precond.rank.options
----@field seed? integer  of the draws; 0
+---@field seed? integer  of the draws; default: 0
 
 --- L L' + noise I with the partial Cholesky factor of A - noise I, pivoted on the largest diagonal entry left.
 --- Cost: reads the diagonal and 'rank' rows; n rank values.
@@ -92,11 +92,11 @@ function gb.precond.is(v) end
 
 --- Options of every iterative solver.
 ---@class gibbous.iterative.options
----@field tol? number  the largest |b - A x| / |b| of a column, below 1; 1e-6
+---@field tol? number  the largest |b - A x| / |b| of a column, below 1; default: 1e-6
 ---@field train_tol? number  the same in a model's fit; 'tol' where that is given, else 1e-2
 ---@field max_iter? integer  steps, or epochs, at most
 ---@field probes? integer|"exact"  random vectors of the log determinant in a fit
----@field seed? integer  of the probes; 0
+---@field seed? integer  of the probes; default: 0
 
 ---@class gibbous.cg.options: gibbous.iterative.options
 ---@field precond? gibbous.precond  a gb.precond value
@@ -115,7 +115,7 @@ function gb.solvers.cg(o) end
 
 ---@class gibbous.cholesky.options
 ---@field jitter? number  the first one tried where A is not positive definite, relative to its mean diagonal; 0: never any
----@field max_jitter? number  the largest one tried; 1e-6
+---@field max_jitter? number  the largest one tried; default: 1e-6
 
 --- The direct solver, by a Cholesky factor.
 --- Cost: n^3 / 3 multiply-adds, n^2 values.
@@ -139,8 +139,8 @@ function gb.solvers.cholesky(o) end
 function gb.solvers.minres(o) end
 
 ---@class gibbous.sdd.options: gibbous.iterative.options
----@field batch? integer  rows of a step; 512
----@field momentum? number  0.9
+---@field batch? integer  rows of a step; default: 512
+---@field momentum? number  default: 0.9
 ---@field step? number  step length; by default from the largest eigenvalue and diagonal entry
 
 --- Stochastic dual descent, for very many points. The result is the average of the last steps.
@@ -153,7 +153,7 @@ function gb.solvers.minres(o) end
 function gb.solvers.sdd(o) end
 
 ---@class gibbous.alternating_projections.options: gibbous.iterative.options
----@field block? integer  rows solved together; 1000
+---@field block? integer  rows solved together; default: 1000
 
 --- Alternating projections, for very many points.
 --- Cost: an epoch takes n^2 pairs and n / block factors; O(n r + block^2) memory.
@@ -165,10 +165,10 @@ function gb.solvers.sdd(o) end
 function gb.solvers.alternating_projections(o) end
 
 ---@class gibbous.lanczos.options
----@field steps? integer  of one run; 100
----@field probes? integer  of logdet; 32
----@field seed? integer  of the probes; 0
----@field tol? number  a probe stops where its residual is that small; 1e-8
+---@field steps? integer  of one run; default: 100
+---@field probes? integer  of logdet; default: 32
+---@field seed? integer  of the probes; default: 0
+---@field tol? number  a probe stops where its residual is that small; default: 1e-8
 ---@field train_tol? number  taken as every solver takes it, and not used
 ---@field precond? gibbous.precond  of logdet
 
@@ -182,7 +182,7 @@ function gb.solvers.lanczos(o) end
 
 --- The solver of a model with too many points to factor their covariance, or another one by its name, with its usual options.
 ---@param dtype gibbous.dtype  of the data
----@param name string?  "cg"
+---@param name string?  default: "cg"
 ---@return gibbous.solver
 ---```lua
 --- print(gb.solvers.for_models("f64"))
@@ -276,7 +276,7 @@ function solver:forms(system, b, prior, least) end
 ---@param c gibbous.tensor  (n, n)
 ---@param k gibbous.tensor
 ---@param noise number|gibbous.tensor
----@param level number?  0.95
+---@param level number?  default: 0.95
 ---@return number value
 ---@return number low
 ---@return number high
@@ -291,7 +291,7 @@ function solver:logdet(c, k, noise, level) end
 ---@param xs gibbous.tensor[]
 ---@param k gibbous.tensor
 ---@param noise number|gibbous.tensor
----@param level number?  0.95
+---@param level number?  default: 0.95
 ---@return gibbous.tensor[] gradient
 ---@return gibbous.tensor[] half
 ---```lua

@@ -63,8 +63,8 @@ function gb.eval(...) end
 function tensor:equal(y) end
 
 ---@class gibbous.allclose.options
----@field rtol? number  1e-5
----@field atol? number  1e-8
+---@field rtol? number  default: 1e-5
+---@field atol? number  default: 1e-8
 
 --- |x - y| <= atol + rtol |y| everywhere? {rtol = 1e-5, atol = 1e-8}. Evaluates.
 ---@param y gibbous.operand

@@ -4,11 +4,11 @@
 local gb = {}
 
 ---@class gibbous.time.options
----@field runs? integer  at least so many; 3 (also called repeats)
+---@field runs? integer  at least so many (also called repeats); default: 3
 ---@field repeats? integer  another name of runs
----@field seconds? number  for at least so long; 0.05
----@field warmup? integer  runs that do not count; 1
----@field compile? boolean  false: kernels that a device compiles are not waited for; true
+---@field seconds? number  for at least so long; default: 0.05
+---@field warmup? integer  runs that do not count; default: 1
+---@field compile? boolean  false: kernels that a device compiles are not waited for; default: true
 
 --- Times f, with the tensors that it returns evaluated and all devices done. Nothing is remembered from one run to the next. Two clocks:
 --- wall, and device, the seconds of the steps by the clocks of the devices that ran them.

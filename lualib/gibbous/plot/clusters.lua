@@ -128,4 +128,61 @@ function M.elbow(figure, list, opts)
   return fig, k
 end
 
+-- Points ----------------------------------------------------------------------------------------------------------------------
+
+--- Labels (n), centres (k, d) or nil, and k.
+local function labels_of(x, km, what)
+  if core.type(km) == "kmeans" then return km:predict(x), km.centroids, km.k end
+  local labels <const> = core.as_tensor(km)
+  if labels == nil or labels.ndim ~= 1 then
+    core.raise("option", ("%s: a k-means that was fitted, or labels (n), are needed, got %s"):format(what, core.type(km)))
+  end
+  if #labels ~= #x then core.raise("shape", ("%s: x has %d rows, the labels %d"):format(what, #x, #labels)) end
+  return labels, nil, #labels > 0 and math.tointeger(labels:max():item()) or 0
+end
+
+--- The two columns of x that are drawn.
+local function columns_of(o, x, what)
+  local c <const> = o.columns or {1, 2}
+  local d <const> = x.shape[2]
+  for i = 1, 2 do
+    local k <const> = math.tointeger(c[i])
+    if #c ~= 2 or k == nil or k < 1 or k > d then
+      core.raise("shape", ("%s: two columns of x are drawn, columns = {1, 2}; x has %d"):format(what, d))
+    end
+  end
+  return c[1], c[2]
+end
+
+local MOST_IN_LEGEND <const> = 12
+
+--- Points by cluster, and the centres. x (n, d); km: a fitted k-means, or labels (n). o: columns = {1, 2}, title, xlabel, ylabel.
+---@return gibbous.figure
+function M.clusters(figure, x, km, opts)
+  local what <const> = "gb.plot.clusters"
+  local o <const> = options.parse(opts, {title = "string", xlabel = "string", ylabel = "string", columns = "table"}, what)
+  local xs <const> = core.as_tensor(x)
+  if xs == nil or xs.ndim ~= 2 then core.raise("shape", what .. ": x must be a matrix of points (n, d)") end
+  local a <const>, b <const> = columns_of(o, xs, what)
+  local labels <const>, centres <const>, k <const> = labels_of(xs, km, what)
+  local fig <const> = figure{title = o.title or ("%s points in %d clusters"):format(number_text(#xs), k),
+    xlabel = o.xlabel or ("column %d"):format(a), ylabel = o.ylabel or ("column %d"):format(b)}
+  local across <const>, up <const>, of <const> = xs:select(2, a):totable(), xs:select(2, b):totable(), labels:totable()
+  local points <const> = {}
+  for j = 1, k do points[j] = {{}, {}} end
+  for i, j in ipairs(of) do
+    local p <const> = points[math.tointeger(j)]
+    if p then p[1][#p[1] + 1], p[2][#p[2] + 1] = across[i], up[i] end
+  end
+  for j, p in ipairs(points) do
+    if #p[1] > 0 then
+      fig:scatter(p[1], p[2], {colour = (j - 1) % COLOURS + 1, label = k <= MOST_IN_LEGEND and ("cluster %d"):format(j) or nil})
+    end
+  end
+  if centres then
+    fig:scatter(centres:select(2, a), centres:select(2, b), {colour = "black", marker = "plus", size = 9, label = "centres"})
+  end
+  return fig
+end
+
 return M

@@ -25,8 +25,10 @@ local function linked(text)
   end))
 end
 
---- A type, whose classes are shown without the library's name in front.
-local function type_text(text) return (linked(text):gsub(">gibbous%.", ">")) end
+--- A type with its classes as links, without the library's name in front.
+local function type_text(text)
+  return (linked((text:gsub("gibbous%.[%w_.]*options", "options"))):gsub(">gibbous%.", ">"))
+end
 
 local function table_of(title, list, name_of)
   if #list == 0 then return "" end
@@ -45,9 +47,10 @@ local function member_row(e, m)
   local name <const> = escaped(m.name)
   local is_here <const> = m.kind == "field" and target.owner == e.class
   local label <const> = is_here and name or ('<a href="#%s">%s</a>'):format(anchor(target.name), name)
-  return ("<tr%s><td><code>%s</code></td><td class=type>%s</td><td>%s</td></tr>"):format(
-    is_here and (' id="%s"'):format(anchor(target.name)) or "", label,
-    m.kind == "field" and type_text(target.returns) or "", linked(m.line))
+  local id <const> = is_here and (' id="%s"'):format(anchor(target.name)) or ""
+  if m.kind ~= "field" then return ("<tr><td><code>%s</code></td><td colspan=2>%s</td></tr>"):format(label, linked(m.line)) end
+  return ("<tr%s><td><code>%s</code></td><td class=type>%s</td><td>%s</td></tr>"):format(id, label, type_text(target.returns),
+    linked(m.line))
 end
 
 local function members(e)
@@ -68,8 +71,9 @@ local function facts(e)
 end
 
 local function section(e)
+  local kind <const> = e.name:match "^gb%." and e.kind == "class" and "part of the library" or e.kind
   local head <const> = '<section id="%s"><h3><code>%s</code> <small>%s</small></h3>'
-  return table.concat{head:format(anchor(e.name), escaped(e.call), e.kind),
+  return table.concat{head:format(anchor(e.name), escaped(e.call), kind),
     e.text ~= "" and "<p>" .. linked(e.text) .. "</p>" or "",
     table_of("Arguments", e.args, function(a) return a.name end), table_of("Options", e.options, function(o) return o.key end),
     members(e), facts(e), e.example and "<pre>" .. escaped(e.example) .. "</pre>" or "", "</section>\n"}

@@ -81,6 +81,25 @@ local function options_of(r, e)
   return {}
 end
 
+local function add_command(r, e)
+  r.list[#r.list + 1] = e
+  r.by_name[e.name] = e
+end
+
+local PROMPT <const> = "gibbous.prompt.commands"
+
+--- A sentence from a line without a capital and a full stop.
+local function sentence(line) return (line:gsub("^%l", string.upper)) .. "." end
+
+--- The ':' commands, which the prompt's own list describes.
+local function add_prompt_commands(r)
+  for _, c in ipairs(core.source(PROMPT) and require(PROMPT).list or {}) do
+    local line <const> = sentence(c.line)
+    add_command(r, {name = ":" .. c.name, short = c.name, kind = "command", call = c.call, line = line, text = line, args = {},
+      see = {}, area = "shell"})
+  end
+end
+
 local function read()
   local r <const> = {list = {}, by_name = {}, classes = {}}
   for _, area in ipairs(areas) do
@@ -90,12 +109,11 @@ local function read()
         local c <const> = r.classes[e.class]
         c.order = c.order or {}
         table.move(e.fields, 1, #e.fields, #c.order + 1, c.order)
-      elseif e.kind == "command" then
-        r.list[#r.list + 1] = e
-        r.by_name[e.name] = e
+      elseif e.kind == "command" then add_command(r, e)
       else add_function(r, e) end
     end
   end
+  add_prompt_commands(r)
   for _, e in ipairs(r.list) do e.options = options_of(r, e) end
   return r
 end

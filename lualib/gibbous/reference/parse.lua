@@ -11,15 +11,22 @@ local CLOSE <const> = {[")"] = true, ["}"] = true, [">"] = true, ["]"] = true}
 --- A type at the start of 'text', which ends at the first blank outside brackets, and what follows it. After ':' and ',' a type
 -- goes on ("fun(x: number): number"), and so it does behind '|'.
 function M.type_and_text(text)
+  local plain <const>, rest <const> = text:match "^([%w_.?|]*[%w_.?])%s+([^|].*)$"
+  if plain then return plain, rest end
   local depth, i = 0, 1
   while i <= #text do
     local c <const> = text:sub(i, i)
     if OPEN[c] then depth = depth + 1
     elseif CLOSE[c] then depth = depth - 1
-    elseif c == " " and depth == 0 and not text:sub(1, i - 1):find "[:|,]$" then break end
+    elseif c == " " and depth == 0 and not text:find("^[:|,]", i - 1) then break end
     i = i + 1
   end
   return text:sub(1, i - 1), (text:sub(i):gsub("^%s+", ""))
+end
+
+--- A type as readers need it: without the library's name in front of its classes, and classes of options as "options".
+function M.plain_type(text)
+  return (text:gsub("gibbous%.[%w_.]*options", "options"):gsub("gibbous%.([%w_])", "%1"))
 end
 
 --- The keys of an inline table type, "{a: number, b: string}?", as options; nil where it is none.
@@ -42,9 +49,10 @@ function M.inline_keys(type_text)
   return list
 end
 
+--- What a text says first: up to a full stop before a capital, a quotation mark or a backtick.
 local function first_sentence(text)
   local flat <const> = text:gsub("%s+", " ")
-  return flat:match "^(.-%.)%s+%u" or flat:match "^(.-%.)%s+`" or flat
+  return flat:match '^(.-%.) [%u"`]' or flat
 end
 
 --- The lines of a comment without '---', apart: plain text, tags, the example.
@@ -154,11 +162,12 @@ function M.read(source, area)
     end
   end
   for line in (source .. "\n\n"):gmatch "([^\n]*)\n" do
-    local text <const> = line:match "^%-%-%-%s?(.*)" or nil
-    if text and not line:match "^%-%-%-%-" then comment[#comment + 1] = line:match "^%-%-%- ?(.*)"
+    local text <const> = line:match "^%-%-%- ?([^%-].*)" or line == "---" and ""
+    if text then
+      comment[#comment + 1] = text
     else
-      if line:match "^%-%-" then comment = {} else declaration(line) end
-      comment = {}
+      if line:sub(1, 2) ~= "--" and (line ~= "" or #comment > 0) then declaration(line) end
+      if #comment > 0 then comment = {} end
     end
   end
   return list

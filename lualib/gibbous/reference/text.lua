@@ -1,4 +1,5 @@
 --- Entries of the documentation as plain text of a given width.
+local parse <const> = require "gibbous.reference.parse"
 local reference <const> = require "gibbous.reference"
 
 local M <const> = {}
@@ -22,9 +23,6 @@ local function wrapped(text, width, indent, hanging)
   return table.concat(lines, "\n")
 end
 
---- A type as readers need it: without the library's name in front of its classes.
-local function plain_type(text) return (text:gsub("gibbous%.([%w_])", "%1")) end
-
 local function row(lines, width, name, text)
   local left <const> = ("    %-" .. NAME_WIDTH .. "s "):format(name)
   lines[#lines + 1] = wrapped(text, width, left, (" "):rep(5 + NAME_WIDTH))
@@ -37,7 +35,7 @@ local function section(lines, width, title, list, name_of, text_of)
 end
 
 local function typed(one)
-  return plain_type(one.type) .. (one.text ~= "" and ": " .. one.text or "")
+  return parse.plain_type(one.type) .. (one.text ~= "" and ": " .. one.text or "")
 end
 
 local function members(lines, width, e)
@@ -57,7 +55,7 @@ function M.of(e, width)
   section(lines, width, "arguments", e.args, function(a) return a.name end, typed)
   section(lines, width, "options", e.options, function(o) return o.key end, typed)
   if e.kind == "class" then members(lines, width, e) end
-  for _, part in ipairs{{"gives", e.returns and plain_type(e.returns)}, {"cost", e.cost}, {"errors", e.errors},
+  for _, part in ipairs{{"gives", e.returns and parse.plain_type(e.returns)}, {"cost", e.cost}, {"errors", e.errors},
     {"see", #e.see > 0 and table.concat(e.see, ", ") or nil}} do
     if part[2] then lines[#lines + 1] = wrapped(part[2], width, ("  %-6s "):format(part[1]), (" "):rep(9)) end
   end

@@ -4,6 +4,7 @@
 -- condition is an estimate from below: the ratio of values between A's extreme eigenvalues that the algorithm met, of the
 -- preconditioned matrix where there is one (cholesky: |A| |A^-1| in the 1-norm); 0 where no step was made.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 
 -- Of solvers by one algorithm or another, and the terms of a marginal likelihood.
@@ -40,9 +41,9 @@ end
 
 function Info.__tostring(self)
   local condition <const> = self.condition > 0 and (", condition about %.2g"):format(self.condition) or ""
-  return ("%s after %d steps: relative residual %.2g%s, %.2f s"):format(
-    self.converged and "converged" or "not converged (" .. self.reason .. ")", self.iterations, self.residual, condition,
-    self.seconds)
+  return ("%s after %s: relative residual %.2g%s, %.2f s"):format(
+    self.converged and "converged" or "not converged (" .. self.reason .. ")", counted(self.iterations, "step"), self.residual,
+    condition, self.seconds)
 end
 
 --- The table of fields as a record, or the record of a lazy tensor that a solver computes.

@@ -2,6 +2,7 @@
 -- (2010), Matrices, Moments and Quadrature with Applications; Ubaru, Chen & Saad (2017), Fast estimation of tr(f(A)) via
 -- stochastic Lanczos quadrature.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local home <const> = require "gibbous.solvers.home"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -20,8 +21,9 @@ local settings <const> = require "gibbous.solvers.settings"
 local Info <const> = object.record("gibbous.logdet_info", "the report of a log determinant", "message")
 
 function Info:__tostring()
-  return ("log det %.8g, 95 %% in [%.8g, %.8g]: %d probes, %d steps%s, %.2f s"):format(self.value, self.interval[1],
-    self.interval[2], self.probes, self.iterations, self.converged and "" or " (" .. self.reason .. ")", self.seconds)
+  return ("log det %.8g, 95 %% in [%.8g, %.8g]: %s, %s%s, %.2f s"):format(self.value, self.interval[1],
+    self.interval[2], counted(self.probes, "probe"),
+    counted(self.iterations, "step"), self.converged and "" or " (" .. self.reason .. ")", self.seconds)
 end
 
 local Lanczos <const> = {__name = "gibbous.lanczos"}
@@ -60,7 +62,7 @@ function Lanczos:logdet(a, opts)
   local p <const> = o.precond and o.precond:build(at, given.k or nil, given.noise or nil) or nil
   local info <const> = core.logdet_slq(at, {tol = o.tol, max_iter = o.steps, precond = p, probes = o.probes, seed = o.seed})
   if info.reason == "indefinite" then
-    core.raise("not_pd", ("logdet: the matrix is not positive definite, seen after %d steps"):format(info.iterations))
+    core.raise("not_pd", ("logdet: the matrix is not positive definite, seen after %s"):format(counted(info.iterations, "step")))
   elseif info.reason == "nan" then
     core.raise("nan", "logdet: a product with the matrix is not finite")
   end

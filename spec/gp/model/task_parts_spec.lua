@@ -88,16 +88,16 @@ describe("a model of several outputs", function()
     assert.equal("2x3x2", tostring(d(at).shape))
     near(kept(of).inner:draw(2, {seed = 3, features = 16})(parts.every(at:unsqueeze(2), T)):reshape(2, m, T), d(at), 1e-10)
     assert.equal("2 functions drawn with 16 features: call with points (m, d) for values (2, m)", tostring(d))
-    raises("shape", "draw: the model was given 1 columns, x has shape 2x2", d, gb.ones(2, 2))
+    raises("shape", "draw: the model was given 1 column, x has shape 2x2", d, gb.ones(2, 2))
   end)
 
   it("says what it is and what it holds", function()
     local function head(of) return (tostring(of):match "^[^\n]+":gsub("%s+", " ")) end
     assert.equal("gp.multitask 2 tasks, no data: the prior", head(model()))
-    assert.equal("gp.multitask 2 tasks, 4 points, 1 columns, 8 of 8 values, f64", head(model():condition(x, full)))
+    assert.equal("gp.multitask 2 tasks, 4 points, 1 column, 8 of 8 values, f64", head(model():condition(x, full)))
     local some <const> = model():condition(x, holed, {missing = "mask"})
-    assert.equal("gp.multitask 2 tasks, 4 points, 1 columns, 6 of 8 values, f64", head(some))
-    assert.equal("gp.multitask 2 tasks, 0 points, 1 columns, 0 of 0 values, f64",
+    assert.equal("gp.multitask 2 tasks, 4 points, 1 column, 6 of 8 values, f64", head(some))
+    assert.equal("gp.multitask 2 tasks, 0 points, 1 column, 0 of 0 values, f64",
       head(model():condition(gb.zeros(0, 1), gb.zeros(0, 2))))
     assert.matches("\nparameter ", tostring(some))
     local p <const> = some:predict(at)

@@ -1,6 +1,7 @@
 --- What a fit reports.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local notes <const> = require "gibbous.gp.fit.notes"
 local object <const> = require "gibbous.object"
@@ -61,15 +62,17 @@ end
 
 function Info.__tostring(self)
   local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
-  local data <const> = self.tasks and ("%d values of %d tasks"):format(self.n, self.tasks) or self.n .. " points"
-  local text = ("fit of %s, %s: %s (%s), %s %.4f, %d steps, %d evaluations, %.2f s"):format(data, self.solver,
-    self.converged and "converged" or "not converged", self.reason, what, self.log_likelihood, self.iterations, self.evaluations,
-    self.seconds)
+  local likelihood <const> = self.log_likelihood > -math.huge and ("%s %.4f"):format(what, self.log_likelihood)
+    or "stopped before the first " .. what
+  local data <const> = self.tasks and ("%d values of %d tasks"):format(self.n, self.tasks) or counted(self.n, "point")
+  local text = ("fit of %s, %s: %s (%s), %s, %s, %s, %.2f s"):format(data, self.solver,
+    self.converged and "converged" or "not converged", self.reason, likelihood,
+    counted(self.iterations, "step"), counted(self.evaluations, "evaluation"), self.seconds)
   if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
   if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
-  if self.setbacks > 0 then text = text .. ("; %d steps undone"):format(self.setbacks) end
+  if self.setbacks > 0 then text = text .. ("; %s undone"):format(counted(self.setbacks, "step")) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
   for _, line in ipairs(warnings(self)) do text = text .. "\n  " .. line end
   return text

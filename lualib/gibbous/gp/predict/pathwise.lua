@@ -5,6 +5,7 @@
 -- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), Efficiently sampling functions from Gaussian process
 -- posteriors, equation 12.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local features <const> = require "gibbous.gp.predict.features"
 local kernels <const> = require "gibbous.kernels"
@@ -80,7 +81,7 @@ function Draw.__call(self, xs)
   data.check_session("draw", d.device)
   data.check_home("draw", t)
   if t.shape[2] ~= d.columns then
-    core.raise("shape", ("draw: the model was given %d columns, x has shape %s"):format(d.columns, tostring(t.shape)))
+    core.raise("shape", ("draw: the model was given %s, x has shape %s"):format(counted(d.columns, "column"), tostring(t.shape)))
   end
   if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype)) end
   return d.values(t)

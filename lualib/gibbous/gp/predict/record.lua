@@ -3,6 +3,7 @@
 -- take. The covariance between test points is formed for f_cov alone. Of b fantasies (gp/exact/fantasies.lua) means are (b, m)
 -- and draws (b, k, m); variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local object <const> = require "gibbous.object"
@@ -38,7 +39,7 @@ function Info.__tostring(self)
   if not self.converged then
     text = ("%s, %s not converged%s"):format(text, self.missed, self.reason and " (" .. self.reason .. ")" or "")
   end
-  if self.residual then text = text .. (", residual %.2g after %d steps"):format(self.residual, self.iterations) end
+  if self.residual then text = text .. (", residual %.2g after %s"):format(self.residual, counted(self.iterations, "step")) end
   if self.variance_error then text = text .. (", variances too large by %.2g of themselves at most"):format(self.variance_error) end
   if self.clamped and self.clamped > 0 then text = text .. (", %d variances 0 after rounding"):format(self.clamped) end
   if self.invalid and self.invalid > 0 then
@@ -271,8 +272,8 @@ end
 
 function Prediction.__tostring(self)
   local b <const> = box(self)
-  return ("prediction %sat %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)%s"):format(
-    b.many and ("of %d fantasies "):format(b.many) or "", b.count, is_bare(b) and "\n  " .. BARE or "")
+  return ("prediction %sat %s: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)%s"):format(
+    b.many and ("of %d fantasies "):format(b.many) or "", counted(b.count, "point"), is_bare(b) and "\n  " .. BARE or "")
 end
 
 --- A record at points (m, d) of 'how':

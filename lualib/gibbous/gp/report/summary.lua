@@ -1,4 +1,5 @@
 --- print(model): what it holds, and its parameters as a table.
+local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 local table_text <const> = require "gibbous.table_text"
@@ -44,6 +45,8 @@ function M.text(self, title, held)
 end
 
 --- "n points, d columns, dtype"
-function M.points(f) return ("%d points, %d columns, %s"):format(#f.x, f.x.shape[2], f.x.dtype) end
+function M.points(f)
+  return ("%s, %s, %s"):format(counted(#f.x, "point"), counted(f.x.shape[2], "column"), f.x.dtype)
+end
 
 return M

@@ -2,6 +2,7 @@
 -- parameters; the inner model's posterior is that of Kronecker structure, and its 'grid' {x, y, tasks} is there, exactly where
 -- the data are solved so.
 local condition <const> = require "gibbous.gp.tasks.condition"
+local counted <const> = require "gibbous.counted"
 local exact <const> = require "gibbous.gp.exact.class"
 local fit <const> = require "gibbous.gp.fit"
 local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"
@@ -28,7 +29,8 @@ local summary <const> = require "gibbous.gp.report.summary"
 ---@field update table|nil        what it took to be ready for predictions (gp/update_record.lua); its rows are cells
 
 local function held_text(f)
-  return ("%d points, %d columns, %d of %d values, %s"):format(#f.x, f.x.shape[2], observations.count(f.y), f.y.numel, f.x.dtype)
+  return ("%s, %s, %d of %d values, %s"):format(counted(#f.x, "point"), counted(f.x.shape[2], "column"),
+    observations.count(f.y), f.y.numel, f.x.dtype)
 end
 
 local class

@@ -1,0 +1,121 @@
+--- Figures of what ran: fits, solves, and the memory of plans.
+local core <const> = require "gibbous.core"
+local figure <const> = require "gibbous.plot.figure".figure
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
+
+--- The steps by start: a new one begins where the count of steps does not rise.
+local function by_start(steps, what)
+  local runs <const> = {}
+  for i, s in ipairs(steps) do
+    if not is_plain(s) or type(s.step) ~= "number" or type(s.value) ~= "number" then
+      core.raise("option", ("%s: element %d is not a step: {step, value, gradient_norm}, as on_step gets it"):format(what, i))
+    end
+    local last <const> = runs[#runs]
+    if last == nil or s.step <= last[#last].step then runs[#runs + 1] = {s} else last[#last + 1] = s end
+  end
+  return runs
+end
+
+local function field(run, name)
+  local out <const> = {}
+  for i, s in ipairs(run) do out[i] = s[name] or 0 / 0 end
+  return out
+end
+
+--- A fit step by step: its value less the best one seen, and the norm of its gradient, on log axes; a line for each start.
+-- steps: what on_step got: m:fit(x, y, {on_step = function(s) log[#log + 1] = s end}). o: title.
+---@return gibbous.figure
+function M.training(steps, opts)
+  local what <const> = "gb.plot.training"
+  local o <const> = options.parse(opts, {title = "string"}, what)
+  if not is_plain(steps) or #steps == 0 then
+    core.raise("option", what .. ": a list of steps is needed: let on_step = function(s) log[#log + 1] = s end keep them")
+  end
+  local runs <const>, best = by_start(steps, what), math.huge
+  for _, s in ipairs(steps) do best = s.value < best and s.value or best end
+  local fig <const> = figure{rows = 2, cols = 1, share_x = true, title = o.title or ("the fit's best value: %.6g"):format(best),
+    yscale = "log"}
+  fig:axes{ylabel = "value - best"}
+  fig:panel(2):axes{xlabel = "step", ylabel = "gradient norm"}
+  for i, run in ipairs(runs) do
+    local at <const>, above <const> = field(run, "step"), {}
+    for k, s in ipairs(run) do above[k] = s.value > best and s.value - best or 0 / 0 end
+    fig:line(at, above, {label = #runs > 1 and ("start %d"):format(i) or nil, marker = #at < 40 and "circle" or nil})
+    fig:panel(2):line(at, field(run, "gradient_norm"), {marker = #at < 40 and "circle" or nil})
+  end
+  return fig
+end
+
+--- Residuals from a list of numbers, or of records with a residual: solves, or steps of a fit with their solve.
+local function residuals_of(list, name, what)
+  local out <const> = {}
+  for i, v in ipairs(list) do
+    if type(v) == "table" and is_plain(v) and v.solve then v = v.solve end
+    local r <const> = type(v) == "table" and v.residual or v
+    if type(r) ~= "number" then
+      core.raise("option", ("%s: element %d of %s is neither a residual nor a record with one"):format(what, i, name))
+    end
+    out[i] = r
+  end
+  if #out == 0 then core.raise("option", ("%s: %s has no residual"):format(what, name)) end
+  return out
+end
+
+--- Relative residuals on a log axis, and the tolerance. curves: a list of residuals, of records of solves or of steps of a fit
+-- (on_step) whose solve is iterative; or several lists by name. o: tol: a line across; xlabel = "step", title.
+---@return gibbous.figure
+function M.convergence(curves, opts)
+  local what <const> = "gb.plot.convergence"
+  local o <const> = options.parse(opts, {tol = "positive", title = "string", xlabel = "string"}, what)
+  if not is_plain(curves) or next(curves) == nil then
+    core.raise("option", what .. ": a list of residuals, or of records with one, is needed; several by name")
+  end
+  local fig <const> = figure{title = o.title, xlabel = o.xlabel or "step", ylabel = "relative residual", yscale = "log"}
+  local function draw(list, name, label)
+    local r <const> = residuals_of(list, name, what)
+    fig:line(core.range(1, #r), r, {label = label, marker = #r < 40 and "circle" or nil})
+  end
+  if #curves > 0 then draw(curves, "the list")
+  else
+    local names <const> = {}
+    for name in pairs(curves) do names[#names + 1] = tostring(name) end
+    table.sort(names)
+    for _, name in ipairs(names) do
+      if not is_plain(curves[name]) then core.raise("option", ("%s: '%s' is not a list"):format(what, name)) end
+      draw(curves[name], "'" .. name .. "'", name)
+    end
+  end
+  if o.tol then fig:hline(o.tol, {label = ("tolerance %g"):format(o.tol)}) end
+  return fig
+end
+
+local UNITS <const> = {"bytes", "KiB", "MiB", "GiB", "TiB"}
+
+--- The bytes that a plan (gb.plan) holds at each of its steps; across: its peak, and its budget where that is near.
+-- o: title.
+---@return gibbous.figure
+function M.memory(plan, opts)
+  local what <const> = "gb.plot.memory"
+  local o <const> = options.parse(opts, {title = "string"}, what)
+  if core.type(plan) ~= "plan" then
+    core.raise("option", ("%s: a plan is needed, gb.plan(...) or m:plan(x, y), got %s"):format(what, core.type(plan)))
+  end
+  local facts <const> = core.json_decode(plan:json())
+  local unit, size = 1, 1
+  while unit < #UNITS and facts.peak >= 1024 * size do unit, size = unit + 1, size * 1024 end
+  local at <const>, held <const> = {}, {}
+  for i, step in ipairs(facts.steps) do at[i], held[i] = i, step.live / size end
+  local names <const> = {}
+  for i = 1, #at <= 12 and #at or 0 do names[i] = {i, tostring(i)} end
+  local fig <const> = figure{title = o.title or ("memory of a plan of %d steps"):format(#at), xlabel = "step",
+    ylabel = "held, " .. UNITS[unit], xticks = #names > 0 and names or nil}
+  fig:columns(at, held, {width = 1}):hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
+  if facts.budget < 3 * facts.peak then fig:hline(facts.budget / size, {label = "budget", colour = "red"}) end
+  return fig
+end
+
+return M

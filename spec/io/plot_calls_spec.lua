@@ -1,0 +1,238 @@
+--- Figures that one call draws: what is in them, as text and as files.
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local raises <const> = support.raises
+
+local function has(text, ...)
+  for _, word in ipairs{...} do assert.is_true(text:find(word, 1, true) ~= nil, word .. "\n" .. text) end
+end
+
+local function two_inputs()
+  local x <const> = gb.rand(40, 2, {seed = 1})
+  local m <const>, steps <const> = gb.gp.exact{kernel = gb.kernels.rbf{ard = true}, noise = 0.1, solver = "direct"}, {}
+  m:fit(x, (6 * x):sin():sum(2), {steps = 8, restarts = 1, seed = 1, on_step = function(s) steps[#steps + 1] = s end})
+  return m, steps
+end
+
+describe("gb.plot", function()
+  after_each(support.sweep)
+
+  it("draws a posterior of two inputs as two maps", function()
+    local text <const> = gb.plot.posterior((two_inputs()), {title = "here"}):text(100, 24)
+    has(text, "here", "mean", "standard deviation of f", "x1", "x2", "░▒▓█")
+    raises("option", "option 'x' is of one input column, the model has 2", gb.plot.posterior, (two_inputs()), {x = {1}})
+    local three <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.rand(3, 3, {seed = 1}), gb.ones(3))
+    raises("shape", "draws one or two input columns, the model has 3", gb.plot.posterior, three)
+    raises("option", "option 'level' must be between 0 and 1, got 1", gb.plot.posterior,
+      gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}, {level = 1})
+    raises("option", "a model of gb.gp.exact is needed, got tensor", gb.plot.posterior, gb.ones(3))
+  end)
+
+  it("draws the steps of a fit, a line for each start", function()
+    local _ <const>, steps <const> = two_inputs()
+    has(gb.plot.training(steps):text(90, 30), "value - best", "gradient norm", "start 1", "start 2", "step")
+    raises("option", "a list of steps is needed", gb.plot.training, {})
+    raises("option", "element 1 is not a step", gb.plot.training, {3})
+  end)
+
+  it("draws calibration and residuals", function()
+    local m <const>, x <const> = two_inputs(), gb.rand(50, 2, {seed = 4})
+    local y <const> = (6 * x):sin():sum(2)
+    has(gb.plot.calibration(m, x, y):text(100, 24), "calibration on 50 points", "promised", "held", "chance", "intervals")
+    has(gb.plot.residuals(m, x, y, {title = "mine"}):text(100, 24), "mine", "residual / sd", "predicted mean", "normal quantile")
+    for _, f in ipairs{gb.plot.calibration, gb.plot.residuals} do
+      raises("option", "a model of gb.gp.exact is needed", f, 3, x, y)
+      raises("shape", "x has 50 rows, y 49", f, m, x, y:slice(1, 1, 49))
+    end
+  end)
+
+  it("has the normal quantiles against sorted residuals", function()
+    local core <const> = require "gibbous.core"
+    local seen <const> = {}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 1.0, solver = "direct"}
+    support.with(core, {figure_add = function(_, panel, kind, x, y) seen[#seen + 1] = {panel, kind, x:totable(), y:totable()} end},
+      function() gb.plot.residuals(m, gb.tensor{{0}, {1}, {2}}, gb.tensor{3, -1, 0}) end)
+    local sd <const> = math.sqrt(2)                                         -- variance 1, and noise 1
+    local normal <const> = seen[2]
+    assert.same({2, "scatter"}, {normal[1], normal[2]})
+    support.near(gb.tensor{-0.967421566, 0, 0.967421566}, gb.tensor(normal[3]), 1e-7)
+    support.near(gb.tensor{-1 / sd, 0, 3 / sd}, gb.tensor(normal[4]), 1e-6)
+  end)
+
+  it("draws a kernel, or a model's", function()
+    local k <const> = gb.kernels.rbf{lengthscale = 0.5}
+    has(gb.plot.kernel(k, {range = {0, 2}}):text(100, 24), "k(0, r)", "rbf", "░▒▓█")
+    has(gb.plot.kernel((two_inputs()), {columns = 2}):text(100, 24), "k(0, r)")
+    raises("option", "a kernel, or a model, is needed, got number", gb.plot.kernel, 3)
+    raises("option", "option 'range' must be {lo, hi}, two numbers that ascend", gb.plot.kernel, k, {range = {2, 1}})
+  end)
+
+  it("draws residuals of solves on a log axis", function()
+    local text <const> = gb.plot.convergence({cg = {1, 0.1, 1e-4}, minres = {{residual = 1}, {solve = {residual = 0.5}}}},
+      {tol = 1e-3}):text(90, 24)
+    has(text, "cg", "minres", "tolerance 0.001", "relative residual", "10⁻⁴")
+    has(gb.plot.convergence{1, 0.1, 0.01}:text(60, 20), "step")
+    raises("option", "a list of residuals, or of records with one, is needed", gb.plot.convergence, {})
+    raises("option", "element 2 of 'a' is neither a residual nor a record with one", gb.plot.convergence, {a = {1, "x"}})
+    raises("option", "'a' is not a list", gb.plot.convergence, {a = 3})
+  end)
+
+  it("draws the memory of a plan", function()
+    local a <const> = gb.rand(300, 2, {seed = 1})
+    local plan <const> = gb.plan(a:matmul(a:t()):exp():sum())
+    local text <const> = gb.plot.memory(plan):text(80, 20)
+    has(text, "held, ", "step", "peak")
+    raises("option", "a plan is needed, gb.plan(...) or m:plan(x, y), got number", gb.plot.memory, 3)
+  end)
+
+  it("draws points by cluster, and centres", function()
+    local x <const> = gb.rand(60, 3, {seed = 1})
+    local km <const> = gb.kmeans{k = 3, seed = 1}:fit(x)
+    has(gb.plot.clusters(x, km):text(80, 20), "60 points in 3 clusters", "cluster 1", "cluster 3", "centres", "column 2")
+    has(gb.plot.clusters(x, km.labels, {columns = {3, 1}, title = "T"}):text(80, 20), "column 3", "T")
+    raises("shape", "two columns of x are drawn, columns = {1, 2}; x has 3", gb.plot.clusters, x, km, {columns = {1, 4}})
+    raises("shape", "x must be a matrix of points (n, d)", gb.plot.clusters, gb.ones(3), km)
+    raises("shape", "x has 60 rows, the labels 2", gb.plot.clusters, x, gb.ones(2))
+  end)
+end)
+
+describe("a figure with bad input", function()
+  after_each(support.sweep)
+
+  it("says what is not to be seen", function()
+    has(gb.plot.figure{}:text(60, 20), "nothing was drawn")
+    has(gb.plot.figure{}:line({1, 2}, {0 / 0, math.huge}):text(60, 20), "no value can be drawn")
+    has(gb.plot.figure{yscale = "log"}:line({1, 2, 3}, {-1, 0, 5}):text(60, 20), "2 values ≤ 0 not on the log axis")
+    has(gb.plot.figure{yscale = "log"}:line({1, 2}, {-1, -2}):text(60, 20), "no value can be drawn", "2 values")
+    local path <const> = support.path ".svg"
+    gb.plot.figure{xscale = "log"}:line({-1, 2, 3}, {1, 2, 3}):save(path)
+    has(support.read(path), "1 value ≤ 0 not on the log axis")
+  end)
+
+  it("refuses limits that are reversed, not finite, or not above 0 on a log axis", function()
+    for given, text in pairs{[{3, 1}] = "the first limit must be below the second, got {3, 1}",
+      [{1, 1}] = "the first limit must be below",
+      [{1, math.huge}] = "must be {lo, hi}, two finite numbers", [{}] = "must be {lo, hi}", [{"a", 2}] = "must be {lo, hi}"} do
+      raises("option", "gb.plot.figure: option 'ylim'", gb.plot.figure, {ylim = given})
+      raises("option", text, gb.plot.figure, {ylim = given})
+    end
+    raises("option", "option 'xlim': limits of a log axis must be above 0, got -1", gb.plot.figure,
+      {xlim = {-1, 2}, xscale = "log"})
+    local fig <const> = gb.plot.figure{xscale = "log"}
+    raises("option", "limits of a log axis must be above 0, got 0", fig.axes, fig, {xlim = {0, 2}})
+    raises("option", 'aspect = "equal" needs linear axes', gb.plot.figure, {aspect = "equal", yscale = "log"})
+  end)
+
+  it("refuses panels, styles and shapes that there are not, and lists what there is", function()
+    local fig <const> = gb.plot.figure{rows = 2}
+    raises("option", "there is no panel (3, 1); the figure has 2 rows and 1 column", fig.panel, fig, 3)
+    raises("option", "option 'rows' must be 1 to 8, got 9", gb.plot.figure, {rows = 9})
+    raises("option", "did you mean red?", fig.line, fig, {1}, {1}, {colour = "redd"})
+    raises("option", "one of black, blue, brown", fig.line, fig, {1}, {1}, {colour = "#12"})
+    raises("option", "option 'dash' must be one of --, -., dashdot, dashed, dotted, solid", fig.line, fig, {1}, {1}, {dash = "x"})
+    raises("option", "option 'alpha' must be a number above 0, 1 at most, got number 2", fig.line, fig, {1}, {1}, {alpha = 2})
+    raises("option", "unknown option 'xlimit', did you mean 'xlim'?", gb.plot.figure, {xlimit = {1, 2}})
+    raises("option", "known: alpha, colour, dash, label, marker, size, width", fig.line, fig, {1}, {1}, {zzz = 1})
+    raises("shape", "errorbar: y has 2 values, the errors 1", fig.errorbar, fig, {1, 2}, {1, 2}, {1})
+    raises("option", "option 'bins' must be 1 or more", fig.hist, fig, {1, 2}, {bins = 0})
+    raises("option", "option 'limits' must be {lo, hi}", fig.heatmap, fig, gb.ones(2, 2), {limits = {2, 1}})
+    raises("option", "option 'x' must be {first, last}", fig.heatmap, fig, gb.ones(2, 2), {x = {2, 1}})
+    raises("option", "figure:note: text must be a string, got number", fig.note, fig, 1, 2, 3)
+    raises("option", "figure:hline: y must be a number, got string", fig.hline, fig, "x")
+  end)
+
+  it("draws empty series, one point, constants and huge values", function()
+    local none <const> = gb.zeros(0)
+    for _, fig in ipairs{gb.plot.figure{}:line(none, none):scatter(none, none):band(none, none, none):hist({}),
+      gb.plot.figure{}:hist{0 / 0}:contour(gb.ones(1, 1) * (0 / 0)):contour(gb.ones(3, 3)), gb.plot.figure{}:scatter({3}, {7}),
+      gb.plot.figure{}:line({1, 1}, {5, 5}), gb.plot.figure{}:line({0, 1}, {-1.7e308, 1.7e308}),
+      gb.plot.figure{}:line({0, 1}, {5e-324, 1e-323}), gb.plot.figure{}:heatmap(gb.ones(1, 1)),
+      gb.plot.figure{xscale = "log", yscale = "log"}:line({1e-308, 1e308}, {1e-300, 1e300})} do
+      for _, ending in ipairs{".svg", ".png", ".pdf"} do
+        local path <const> = support.path(ending)
+        fig:save(path)
+        assert.is_nil(support.read(path):find "[^%w]nan[^%w]" and ending == ".svg" or nil)
+      end
+      for columns = 20, 200, 45 do assert.is_string(fig:text(columns, 12)) end
+    end
+  end)
+end)
+
+describe("a figure's file", function()
+  after_each(support.sweep)
+
+  local function saved(ending)
+    local path <const> = support.path(ending)
+    gb.plot.figure{title = "a < b & c", xlabel = "time"}:line({1, 2}, {3, 4}, {label = "curve"}):save(path)
+    return support.read(path)
+  end
+
+  it("has text that can be selected in SVG", function()
+    local text <const> = saved ".svg"
+    has(text, ">a &lt; b &amp; c</text>", ">time</text>", ">curve</text>")
+    assert.is_nil(text:find("<symbol", 1, true))
+    assert.matches("</svg>%s*$", text)
+    for at in text:gmatch " x=\"([^\"]*)\"" do assert.is_true(tonumber(at) ~= nil) end
+  end)
+
+  it("says how it was made", function()
+    local want <const> = ("gibbous %s; made at [^;]*plot_calls_spec.lua:%%d+; seed %%-?%%d+"):format(gb.version:gsub("%.", "%%."))
+    assert.matches("<metadata>" .. want .. "</metadata>", saved ".svg")
+    local png <const> = saved ".png"
+    local at <const> = png:find("iTXtDescription", 1, true)
+    local length <const> = (">I4"):unpack(png, at - 4)
+    assert.matches("^" .. want .. "$", png:sub(at + 20, at + 3 + length))
+    assert.equal(25 + 8, at - 5)                                          -- right behind the first chunk
+    assert.equal("IDAT", png:sub(at + 4 + length + 8, at + 4 + length + 11):match "IDAT" or png:match "IDAT")
+    has(saved ".pdf", "/Subject")
+  end)
+end)
+
+describe("a figure in a terminal", function()
+  local core <const> = require "gibbous.core"
+
+  local function figure() return gb.plot.figure{title = "T"}:line({1, 2, 3}, {1, 3, 2})._figure end
+
+  it("is a PNG in kitty's protocol, in pieces", function()
+    local bytes <const>, parts = core.figure_inline(figure(), "kitty", 300, 200), {}
+    for head, data in bytes:gmatch "\27_G([^;]*);([^\27]*)\27\\" do
+      parts[#parts + 1] = data
+      assert.is_true(#data <= 4096)
+      assert.matches(#parts == 1 and "^f=100,a=T,q=2,m=" or "^m=[01]$", head)
+    end
+    assert.equal("iVBORw0KGgo", table.concat(parts):sub(1, 11))            -- the signature of a PNG
+    assert.is_true(#parts > 1)
+  end)
+
+  it("is sixels whose rows are as wide as the picture", function()
+    local bytes <const> = core.figure_inline(figure(), "sixel", 120, 100)
+    assert.equal("\27Pq\"1;1;120;100", bytes:sub(1, 15))
+    assert.equal("\27\\\n", bytes:sub(-3))
+    local bands = 0
+    for band in bytes:sub(16):gsub("#%d+;2;%d+;%d+;%d+", ""):gmatch "([^-]*)%-" do
+      bands = bands + 1
+      for row in band:gmatch "#%d+([^$]*)%$" do
+        local width = 0
+        for count in row:gmatch "!(%d+)[?-~]" do width = width + tonumber(count) end
+        width = width + #row:gsub("!%d+[?-~]", "")
+        assert.is_true(width <= 120)
+      end
+    end
+    assert.equal(17, bands)                                               -- of six rows
+  end)
+
+  it("asks no terminal where there is none, and obeys GIBBOUS_GRAPHICS and the locale", function()
+    local screen <const> = require "gibbous.plot.screen"
+    local function kind(env, tty)
+      return support.with(os, {getenv = function(name) return env[name] end}, function() return screen.kind(tty) end)
+    end
+    assert.equal("braille", kind{LANG = "en_GB.UTF-8"})
+    assert.equal("braille", kind{LC_ALL = "C.utf8", LANG = "C"})
+    assert.equal("ascii", kind{LC_ALL = "C", LANG = "en_GB.UTF-8"})
+    assert.equal("ascii", kind{})
+    assert.equal("braille", kind{GIBBOUS_GRAPHICS = "braille"})
+    assert.equal("sixel", kind{GIBBOUS_GRAPHICS = "sixel"})
+    raises("option", "GIBBOUS_GRAPHICS must be kitty, sixel, braille or off, got png", kind, {GIBBOUS_GRAPHICS = "png"})
+    assert.equal("braille", kind({TERM = "dumb", LANG = "C.UTF-8"}, true))
+  end)
+end)
