@@ -447,6 +447,21 @@ static void progress_is_shown (void **unused) {
   leave(&t);
 }
 
+/* A fold of minutes, ended by Ctrl-C. */
+static void a_long_step_is_said (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "x = gb.linspace(0, 1, 2000000) y = (x:unsqueeze(2) - x:unsqueeze(1)):abs():sum():item()\r");
+  expect(&t, "\n");
+  expect(&t, "(stdin:1)  ");
+  expect(&t, " s");
+  type_keys(&t, "\003");
+  expect(&t, "interrupted");
+  leave(&t);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_edited_and_run),
@@ -467,6 +482,7 @@ int main (void) {
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
       cmocka_unit_test(progress_is_shown),
+      cmocka_unit_test(a_long_step_is_said),
   };
   snprintf(state, sizeof state, "/tmp/gibbous-test-%d", (int)getpid());
   const int rc = cmocka_run_group_tests(tests, NULL, NULL);
