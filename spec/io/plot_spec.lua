@@ -287,7 +287,7 @@ describe("what a figure is drawn from", function()
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
     local ok <const>, err <const> = pcall(fig.save, fig, 3)
     assert.same({false, true}, {ok, err:find("bad argument #1 to 'save' (string expected, got number)", 1, true) ~= nil})
-    assert.equal("a figure has no field 'zzz' (it has axes, band, bars, columns, contour, errorbar, heatmap, hist, hline, line, note, panel, "
-        .. "save, scatter, show, text, vline)", raises("option", "", function() return fig.zzz end).message)
+    assert.equal("a figure has no field 'zzz' (it has axes, band, bars, columns, contour, errorbar, heatmap, hist, hline, line, "
+      .. "note, panel, save, scatter, show, text, vline)", raises("option", "", function() return fig.zzz end).message)
   end)
 end)

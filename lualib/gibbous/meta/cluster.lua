@@ -14,14 +14,14 @@ local gb = {}
 ---@class gibbous.kmeans.options
 ---@field k integer  how many clusters
 ---@field init? string|gibbous.tensor|function  "k-means++", "k-means||", "random", a tensor (k, d), or a function of the points, k and the run; default: "k-means++"
----@field n_init? integer|"auto"  runs, the best is kept; "auto": 10 for random starts and functions, else 1
+---@field n_init? integer|"auto"  runs, the best is kept; default: "auto", 10 for random starts and functions, else 1
 ---@field max_iter? integer  default: 300
 ---@field tol? number  in units of the mean variance of the columns; default: 1e-4
 ---@field algorithm? "auto"|"lloyd"|"elkan"|"minibatch"  "elkan": the same as "lloyd" with fewer distances; default: "auto"
 ---@field spherical? boolean  true: rows divided by their lengths, centroids of length 1; default: false
 ---@field seed? integer  default: 0
 ---@field weights? gibbous.tensor|number[]  (n), one a row
----@field device? string|string[]  of the devices that pass over the rows; where these lie
+---@field device? string|string[]  of the devices that pass over the rows; default: where these lie
 ---@field budget? integer|string|table<string, integer|string>  bytes of each account, or bytes by name of a device
 ---@field ranks? boolean  true: points are those of all ranks of gb.mpi, each gives its own and has their labels
 
@@ -37,7 +37,7 @@ local gb = {}
 function gb.kmeans(o) end
 
 ---@class gibbous.silhouette.options
----@field k? integer  clusters; the largest label
+---@field k? integer  clusters; default: the largest label
 ---@field sample? integer  so many rows, drawn, are compared with all
 ---@field seed? integer  of the sample; default: 0
 ---@field simplified? boolean  distances to the means of the clusters; default: false

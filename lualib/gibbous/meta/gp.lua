@@ -9,7 +9,7 @@ gb.gp = {}
 
 ---@class gibbous.gp.exact.options
 ---@field kernel gibbous.kernel  the covariance of f
----@field mean? gibbous.mean|function|gibbous.block  the mean of f: a function takes x (n, d) and gives (n); gb.means.zero()
+---@field mean? gibbous.mean|function|gibbous.block  the mean of f: a function takes x (n, d) and gives (n); default: gb.means.zero()
 ---@field noise? number|gibbous.param|gibbous.tensor  variance, in units of y squared: a number is free (0 is held), a tensor (n) is known
 ---@field likelihood? gibbous.likelihood  in place of noise
 ---@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; default: "auto"
@@ -123,7 +123,7 @@ local multitask = {}
 
 ---@class gibbous.model.fit.options
 ---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
----@field steps? integer  at most; 200, of "adam" and "sgd" 500
+---@field steps? integer  at most; default: 200, of "adam" and "sgd" 500
 ---@field lr? number  step length of "adam" (0.05) and "sgd" (1e-3)
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
@@ -152,7 +152,7 @@ function model:fit(x, y, o) end
 ---@class gibbous.model.predict.options
 ---@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; default: "exact"
 ---@field rank? integer  of the cache; default: 100
----@field precision? "f32"|"f64"  for f32 data; f64 where f32 could lose the variance
+---@field precision? "f32"|"f64"  for f32 data; default: f64 where f32 could lose the variance
 
 --- A lazy record of f and y at new points. Nothing is computed until a field is looked at, and it stays what it is when parameters are
 --- set later.

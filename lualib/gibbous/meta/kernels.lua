@@ -48,7 +48,7 @@
 ---@field weights? number[][]|gibbous.tensor|gibbous.param  W, (tasks, rank)
 ---@field diagonal? number|number[]|gibbous.param  v, (tasks)
 ---@field seed? integer  of W at the start
----@field active_dims? integer[]  the column of the task; the last
+---@field active_dims? integer[]  the column of the task; default: the last
 
 ---@class gibbous.change_point.options
 ---@field location number|number[]|gibbous.param  one a change, ascending, in units of x

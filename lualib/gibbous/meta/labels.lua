@@ -46,7 +46,7 @@ function gb.segment_max(x, labels, k) end
 function gb.segment_min(x, labels, k) end
 
 ---@class gibbous.bincount.options
----@field k? integer  how many labels; the largest, which observes them
+---@field k? integer  how many labels; default: the largest, which observes them
 ---@field weights? gibbous.tensor|number[]  (n)
 
 --- How often each label occurs, i64; with weights (n) the sum of those of each. Without k observes the labels: k is the largest.
@@ -60,7 +60,7 @@ function gb.bincount(labels, o) end
 
 ---@class gibbous.histogram.options
 ---@field bins? integer|number[]  how many, or the edges; default: 10
----@field range? number[]  {low, high}; the least and the largest value
+---@field range? number[]  {low, high}; default: the least and the largest value
 ---@field weights? gibbous.tensor  the shape of x
 
 --- How many values of x lie in each bin [edge, next edge), in the last one with its end; what is outside, and NaN, is not counted.

@@ -60,7 +60,7 @@ function gb.likelihoods.tasks(v) end
 ---@field kernel? gibbous.kernel  of a second Gaussian process g, held by its values at 'places'; or
 ---@field log_variance? function|gibbous.mean|gibbous.block  g itself: x (n, d) to (n) or (n, 1)
 ---@field places? integer|gibbous.tensor  (m, d), or that many rows of the data, which lie apart; default: 30
----@field noise? number|gibbous.param  what exp(g) multiplies; held at 1 with log_variance unless it is given
+---@field noise? number|gibbous.param  what exp(g) multiplies; default: 1, held with log_variance
 ---@field min? number  least variance of a fit
 ---@field floor? number|false  the same in multiples of var(y)
 

@@ -10,7 +10,7 @@ gb.optim = {}
 
 ---@class gibbous.minimize.options
 ---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
----@field steps? integer  at most; 200, of "adam" and "sgd" 500
+---@field steps? integer  at most; default: 200, of "adam" and "sgd" 500
 ---@field lr? number  step length of "adam" (0.05) and "sgd" (1e-3)
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
@@ -29,7 +29,7 @@ gb.optim = {}
 function gb.optim.minimize(f, root, o) end
 
 ---@class gibbous.first_order.options
----@field lr? number  step length; of adam 0.05, of sgd 1e-3
+---@field lr? number  step length; default: of adam 0.05, of sgd 1e-3
 
 --- An optimiser by Adam, for loops of one's own.
 ---@param root any  parameters, or what has some

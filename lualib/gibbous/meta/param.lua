@@ -9,7 +9,7 @@ local gb = {}
 ---@field fixed? boolean  true: optimisers leave it alone; default: false
 ---@field prior? gibbous.prior  its log density is added to what a fit maximises
 ---@field name? string  what messages and reports call it; default: "param"
----@field transform? "identity"|"exp"|table  from the unconstrained to the constrained value: a name, or {forward, inverse}; by the bounds unless it is given
+---@field transform? "identity"|"exp"|table  from the unconstrained to the constrained value: a name, or {forward, inverse}; default: by the bounds
 
 --- A parameter: a named box with a value inside its bounds, which optimisers replace. It can stand wherever a tensor can, and answers to
 --- the methods of tensors. Models, kernels and means share a parameter that is given to several of them.

@@ -21,7 +21,7 @@ local gb = {}
 
 ---@class gibbous.plan.options
 ---@field budget? integer|string|(integer|string)[]  bytes or "1 GiB", of each device; default: what is free
----@field device? string|string[]  devices that share an axis; that of the session
+---@field device? string|string[]  devices that share an axis; default: that of the session
 ---@field exact? "bits"|"math"  "math": sums may run in other pieces; default: "bits"
 ---@field prefer? "time"|"memory"  the fastest that fits, or the one of least peak; default: "time"
 ---@field allow? string[]  of "cache", "order", "pack", "cut": what it may do beside running every step whole; default: all

@@ -44,7 +44,7 @@ gb.plot = {}
 function gb.plot.figure(o) end
 
 ---@class gibbous.plot.posterior.options
----@field x? gibbous.vector  points to draw at, of one input; 500 over the data
+---@field x? gibbous.vector  points to draw at, of one input; default: 500 over the data
 ---@field level? number  of the bands; default: 0.95
 ---@field title? string  above the figure
 ---@field xlabel? string  default: "x"
@@ -212,7 +212,7 @@ function figure:axes(o) end
 
 ---@class gibbous.line.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  points
 ---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid"
 ---@field marker? gibbous.marker  "circle", "square", "triangle", "diamond", "plus", "cross"
@@ -231,7 +231,7 @@ function figure:line(x, y, o) end
 
 ---@class gibbous.scatter.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field marker? gibbous.marker  "circle", "square", "triangle", "diamond", "plus", "cross"
 ---@field size? number  points of type
 ---@field alpha? number  above 0, 1 at most
@@ -248,7 +248,7 @@ function figure:scatter(x, y, o) end
 
 ---@class gibbous.area.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field alpha? number  above 0, 1 at most
 
 --- The area between two curves. It has the colour of the next line; a band inside one of its colour is darker.
@@ -264,7 +264,7 @@ function figure:band(x, lo, hi, o) end
 
 ---@class gibbous.errorbar.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  points
 ---@field marker? gibbous.marker  "circle", "square", "triangle", "diamond", "plus", "cross"
 ---@field size? number  points of type
@@ -283,7 +283,7 @@ function figure:errorbar(x, y, err, o) end
 
 ---@class gibbous.bars.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  how high each is, in units of y; default: 1
 ---@field alpha? number  above 0, 1 at most
 
@@ -299,7 +299,7 @@ function figure:bars(at, lengths, o) end
 
 ---@class gibbous.columns.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  in units of x; default: 0.8
 ---@field alpha? number  above 0, 1 at most
 
@@ -315,10 +315,10 @@ function figure:columns(at, heights, o) end
 
 ---@class gibbous.hist.series.options
 ---@field bins? integer  default: 10
----@field range? number[]  {low, high}; the least and the largest value
+---@field range? number[]  {low, high}; default: the least and the largest value
 ---@field density? boolean  scaled to an area of 1; default: false
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field alpha? number  above 0, 1 at most
 
 --- Counts of the finite values in bins of equal width.
@@ -331,8 +331,8 @@ function figure:columns(at, heights, o) end
 function figure:hist(values, o) end
 
 ---@class gibbous.heatmap.options
----@field x? number[]  {first, last}: centres of the outer columns; {1, columns}
----@field y? number[]  {first, last}: centres of the outer rows; {1, rows}
+---@field x? number[]  {first, last}: centres of the outer columns; default: {1, columns}
+---@field y? number[]  {first, last}: centres of the outer rows; default: {1, rows}
 ---@field limits? number[]  {low, high}: the values of the darkest and the lightest colour
 ---@field label? string  beside the colour bar
 
@@ -351,7 +351,7 @@ function figure:heatmap(values, o) end
 ---@field levels? integer|number[]  how many round ones, or a list; default: 8
 ---@field labels? boolean  false: without their values
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  points
 ---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid"
 ---@field alpha? number  above 0, 1 at most
@@ -367,7 +367,7 @@ function figure:heatmap(values, o) end
 function figure:contour(values, o) end
 
 ---@class gibbous.note.options
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field size? number  points of type
 
 --- Text centred at a point of the axes.
@@ -383,7 +383,7 @@ function figure:note(x, y, text, o) end
 
 ---@class gibbous.across.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  points
 ---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid"
 ---@field alpha? number  above 0, 1 at most

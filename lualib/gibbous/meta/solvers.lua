@@ -49,7 +49,7 @@ function precond:rank_at(n) end
 function precond:split(a, k, noise) end
 
 ---@class gibbous.precond.rank.options
----@field rank? integer|"auto"  one for every 50 points, from 100 to 1000, within an eighth of the memory limit; "auto": chosen by time
+---@field rank? integer|"auto"  "auto": chosen by time; default: one for every 50 points, from 100 to 1000, within an eighth of the memory limit
 ---@field noise? number  the multiple of the identity in A; models know their own
 ---@field tol? number  stops where less than this share of the trace is left
 
@@ -93,14 +93,14 @@ function gb.precond.is(v) end
 --- Options of every iterative solver.
 ---@class gibbous.iterative.options
 ---@field tol? number  the largest |b - A x| / |b| of a column, below 1; default: 1e-6
----@field train_tol? number  the same in a model's fit; 'tol' where that is given, else 1e-2
+---@field train_tol? number  the same in a model's fit; default: 'tol' where that is given, else 1e-2
 ---@field max_iter? integer  steps, or epochs, at most
 ---@field probes? integer|"exact"  random vectors of the log determinant in a fit
 ---@field seed? integer  of the probes; default: 0
 
 ---@class gibbous.cg.options: gibbous.iterative.options
 ---@field precond? gibbous.precond  a gb.precond value
----@field precision? "full"|"mixed"  "mixed": products in f32, residuals and result in f64; "mixed" for streamed f64 of 1000 points or more
+---@field precision? "full"|"mixed"  "mixed": products in f32, residuals and result in f64; default: "mixed" for streamed f64 of 1000 points or more
 
 --- Conjugate gradients for symmetric positive definite A.
 --- Cost: one product with A a step.

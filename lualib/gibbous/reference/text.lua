@@ -34,8 +34,10 @@ local function section(lines, width, title, list, name_of, text_of)
   for _, one in ipairs(list) do row(lines, width, name_of(one), text_of(one)) end
 end
 
+--- "number: the first", "number, default: 3", "number".
 local function typed(one)
-  return parse.plain_type(one.type) .. (one.text ~= "" and ": " .. one.text or "")
+  local between <const> = one.text == "" and "" or one.text:find "^default: " and ", " or ": "
+  return parse.plain_type(one.type) .. between .. one.text
 end
 
 local function members(lines, width, e)
