@@ -29,7 +29,7 @@ struct gb_editor {
   lua_State *L; /* of the read in progress: completion runs on it */
   EditLine *el; /* NULL: not a terminal */
   History *history;
-  const char *prompt;
+  const char *prompt, *before;
   /* malloc'ed: pasted lines to be joined with the edited one */
   char *pasted;
   bool interrupted, has_paused;
@@ -202,7 +202,11 @@ static unsigned char complete_key (EditLine *el, int ch) {
   const LineInfo *line = el_line(el);
   unsigned char rc = CC_REFRESH_BEEP;
   const bool loaded = lgb_push_side(L, "complete");
+  lua_pushstring(L, editor_of(el)->before);
+  if (*editor_of(el)->before != '\0') lua_pushliteral(L, "\n");
+  else lua_pushliteral(L, "");
   lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
+  lua_concat(L, 3);
   if (loaded && lua_pcall(L, 1, 2, 0) == LUA_OK) {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, top + 1);
     const size_t typed = (size_t)lua_tointeger(L, top + 2);
@@ -382,9 +386,10 @@ static gb_line finish_paste (gb_editor *e, lua_State *L) {
   return rc;
 }
 
-gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt) {
+gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt, const char *before) {
   e->L = L;
   e->prompt = prompt;
+  e->before = before;
   e->interrupted = false;
   gb_interrupt_clear();
   if (e->el == NULL) return read_plain(L, prompt);

@@ -331,6 +331,18 @@ describe("completion", function()
     end
   end)
 
+  it("knows the variables that the entry has assigned", function()
+    assert.same({"sum", 2}, {names "local y = gb.rand(3):exp() y:su"})
+    assert.same({"sum", 2}, {names "for i = 1, 3 do\n  local z = x[1]\n  z:su"})
+    has("local n = gb.gp.exact{kernel = k, noise = .1}\nn:", "fit", "predict")
+    assert.same({"sum", 2}, {names "x = x:exp() x = x:log() x:su"})
+    has("m = gb.rand(3)\nm:", "sum")
+    assert.same({"", 0}, {names "local q = nil q:"})
+    assert.same({"sum", 2}, {names(("local a = f(a)\n"):rep(3000) .. "a = x a:su")})
+    assert.same({"", 0}, {names(("a = f(a) + a "):rep(300) .. "a:")})       -- soon given up
+    assert.same({"kernel", 3}, {names "gb.gp.exact{\n  noise = 1,\n  ker"})
+  end)
+
   it("runs no code of the user", function()
     local called = 0
     local function count() called = called + 1 end

@@ -177,6 +177,12 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   expect(&t, "\n421");
   type_keys(&t, "#io.open('/proc/self/statu\t'):read() > 3 and 'a ' .. 'file'\r");
   expect(&t, "\n\"a file\"");
+  type_keys(&t, "(function()\r");
+  expect(&t, ">> ");
+  type_keys(&t, "local z = x:exp()\r");
+  expect(&t, ">> ");
+  type_keys(&t, "return #z:logsumex\t(1):unsqueeze(1) + 550 end)()\r");
+  expect(&t, "\n551");
   type_keys(&t, "x:log\t\t"); /* several: listed */
   expect(&t, "log_ndtr");
   interrupt_line(&t);
