@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "lua/lgb.h"
@@ -119,6 +121,13 @@ static int call_print (lua_State *L) {
   return 0;
 }
 
+/* The width of the window, nil where stdout is none. */
+static void push_columns (lua_State *L) {
+  struct winsize w;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  else lua_pushnil(L);
+}
+
 /* Prints each value at first..top, or calls the script's own print. A Lua C function, so that a failing
 ** __tostring raises an ordinary error. */
 static int print_values (lua_State *L) {
@@ -132,7 +141,8 @@ static int print_values (lua_State *L) {
     if (pretty) {
       lua_pushvalue(L, inspect);
       lua_pushvalue(L, i);
-      lua_call(L, 1, 1);
+      push_columns(L);
+      lua_call(L, 2, 1);
       luaL_tolstring(L, -1, NULL);
     } else {
       luaL_tolstring(L, i, NULL);

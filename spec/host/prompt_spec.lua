@@ -157,6 +157,9 @@ describe("a command", function()
     assert.matches("not converged", solved)
     assert.matches("\n  iterations +1\n", solved)
     assert.matches("\nworth a try: allow more steps", solved)
+    local both <const> = session("{converged = false};\ngb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\n:why\n"
+      .. "{converged = false, steps = 3};\n:why\n")
+    assert.matches("%(not_pd%)\n.*\n  steps +3\nworth a try: allow more steps", both)
   end)
 
   it(":plot draws what suits the values", function()

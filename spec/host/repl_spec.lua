@@ -161,6 +161,18 @@ describe("a value at the prompt", function()
   end)
 end)
 
+describe("a value in a narrow window", function()
+  local inspect <const> = require "gibbous.inspect"
+
+  it("has lines of its width, as far as one entry allows", function()
+    local t <const> = {alpha = 1, beta = 2, gamma = 3}
+    assert.equal("{alpha = 1, beta = 2, gamma = 3}", inspect(t, 40))
+    assert.equal("{\n  alpha = 1,\n  beta = 2,\n  gamma = 3\n}", inspect(t, 20))
+    assert.equal("{\n  alpha = 1,\n  beta = 2,\n  gamma = 3\n}", inspect(t, 1))
+    assert.equal("{alpha = 1, beta = 2, gamma = 3}", inspect(t))
+  end)
+end)
+
 describe("a table of text", function()
   local table_text <const> = require "gibbous.table_text"
 
