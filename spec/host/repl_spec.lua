@@ -185,4 +185,17 @@ describe("a table of text", function()
     assert.equal("\n", table_text{{"a", "b"}})
     assert.equal("", table_text{})
   end)
+
+  it("has rows one below another where the window is too narrow", function()
+    local window <const> = require "gibbous.window"
+    local rows <const> = {{"name", "", "value"}, {"x", "", "1"}, {"longer", "", ""}}
+    local wide <const> = "name    value\n-------------\nx       1\nlonger"
+    local function text(columns)
+      return require "spec.support".with(window, {columns = function() return columns end}, function() return table_text(rows) end)
+    end
+    assert.equal(wide, text(nil))
+    assert.equal(wide, text(13))
+    assert.equal("name   x\nvalue  1\n\nname   longer", text(12))
+    assert.equal("name   x\nvalue  1\n\nname   longer", text(1))
+  end)
 end)
