@@ -155,6 +155,13 @@ static int mapped_axis (lua_State *L, int arg) {
   return axis;
 }
 
+/* The message handler of mapped functions: an error object keeps the levels below, which are left before it is raised
+** again. */
+static int keep_traceback (lua_State *L) {
+  if (lua_istable(L, 1)) lgb_wrap_error(L, GB_ECALLBACK, "vmap");
+  return 1;
+}
+
 /* The function that vmap returns. upvalues: f, axes, same randomness */
 static int call_mapped (lua_State *L) {
   lgb_session *s = lgb_enter(L);
@@ -169,11 +176,12 @@ static int call_mapped (lua_State *L) {
     if (axis >= 0) map_argument(L, s, &m, i, axis, nargs + 1);
   }
   if (m.n == 0) return lgb_fail(L, GB_EOPTION, "vmap: no argument is mapped");
+  lua_pushcfunction(L, keep_traceback);
   const int base = lua_gettop(L);
   lua_pushvalue(L, lua_upvalueindex(1));
   for (int i = 1; i <= nargs; i++) lua_pushvalue(L, i);
   s->graph->tracing++;
-  const int rc = lua_pcall(L, nargs, LUA_MULTRET, 0);
+  const int rc = lua_pcall(L, nargs, LUA_MULTRET, base);
   s->graph->tracing--;
   if (rc != LUA_OK) return lua_error(L);
   const int nouts = lua_gettop(L) - base;

@@ -25,23 +25,43 @@ static bool push_form (lua_State *L, const char *doc, const char *owner, const c
   return true;
 }
 
+/* Pushes the text of the documentation: all files of it, one after another. */
+static void push_documentation (lua_State *L) {
+  static const char areas[] = "gibbous.meta.";
+  lua_pushcfunction(L, lgb_embed_modules);
+  lua_call(L, 0, 1);
+  const int names = lua_gettop(L);
+  int parts = 0;
+  for (lua_Integer i = 1; lua_rawgeti(L, names, i) == LUA_TSTRING; i++) {
+    if (strncmp(lua_tostring(L, -1), areas, sizeof areas - 1) != 0) {
+      lua_pop(L, 1);
+      continue;
+    }
+    luaL_checkstack(L, 4, "an error message");
+    lua_pushcfunction(L, lgb_embed_source);
+    lua_insert(L, -2);
+    lua_call(L, 1, 1);
+    parts++;
+  }
+  lua_pop(L, 1);
+  lua_concat(L, parts);
+  lua_remove(L, names);
+}
+
 /* Pushes "; x:sum(d, o)", or "" where no form of the running function is known. */
 static const char *push_usage (lua_State *L, const char *name, bool is_method) {
-  const int count = (int)(sizeof owners / sizeof owners[0]), base = lua_gettop(L);
+  const int count = (int)(sizeof owners / sizeof owners[0]);
   luaL_checkstack(L, 8, "an error message");
-  lua_pushcfunction(L, lgb_embed_source);
-  lua_pushliteral(L, "gibbous._meta");
-  if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING) {
-    const char *doc = lua_tostring(L, -1);
-    for (int i = 0; i < count; i++) {
-      if (!push_form(L, doc, owners[(i + (is_method ? METHODS : 0)) % count], name)) continue;
-      lua_pushfstring(L, "; %s", lua_tostring(L, -1));
-      lua_replace(L, base + 1);
-      lua_settop(L, base + 1);
-      return lua_tostring(L, -1);
-    }
+  push_documentation(L);
+  const int doc = lua_gettop(L);
+  for (int i = 0; i < count; i++) {
+    if (!push_form(L, lua_tostring(L, doc), owners[(i + (is_method ? METHODS : 0)) % count], name)) continue;
+    lua_pushfstring(L, "; %s", lua_tostring(L, -1));
+    lua_replace(L, doc);
+    lua_settop(L, doc);
+    return lua_tostring(L, -1);
   }
-  lua_settop(L, base);
+  lua_settop(L, doc - 1);
   return lua_pushliteral(L, "");
 }
 

@@ -95,7 +95,8 @@ function meta.__index(_, name)
   end
   if row then core.raise("option", ("gb.%s is not in this version"):format(name)) end
   local near <const> = type(name) == "string" and core.nearest(name, meta.__names())
-  core.raise("index", ("gb.%s does not exist%s"):format(tostring(name), near and (", did you mean gb.%s?"):format(near) or ""))
+  core.raise("index", ("gb.%s does not exist%s"):format(tostring(name), near and (", did you mean gb.%s?"):format(near)
+    or "; at the prompt, gb. and Tab list what there is"))
 end
 
 function meta.__tostring() return "gibbous " .. gb.version end

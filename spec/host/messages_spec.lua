@@ -106,6 +106,12 @@ describe("a traceback", function()
     assert.matches("\n\t%[C%]: in %?\n$", deep)
   end)
 
+  it("has the levels of a function that was mapped", function()
+    assert.matches("\n\t[^\n]*:2: in upvalue 'f'\n.*\n\t[^\n]*:3: in main chunk\n", errors('local gb = require "gibbous"\n'
+      .. "local function f(x) local y = gb.zeros(2) + gb.zeros(3) return y end\n"
+      .. "local z = gb.vmap(function(x) local y = f(x) return y end)(gb.ones(3))\n"))
+  end)
+
   it("is whole for who works on the library", function()
     assert.matches("\n\tgibbous/options.lua:%d+: in ", errors(code, "GIBBOUS_LUA_DIR=lualib"))
   end)

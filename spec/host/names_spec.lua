@@ -64,8 +64,9 @@ describe("gb", function()
       local err <const> = raises("option", "", function() return gb[name] end)
       assert.equal(("gb.%s is not in this version"):format(name), err.message)
     end
-    for key, text in pairs{tensr = "gb.tensr does not exist, did you mean gb.tensor?", qqqq = "gb.qqqq does not exist",
-      [3] = "gb.3 does not exist"} do
+    for key, text in pairs{tensr = "gb.tensr does not exist, did you mean gb.tensor?",
+      qqqq = "gb.qqqq does not exist; at the prompt, gb. and Tab list what there is",
+      [3] = "gb.3 does not exist; at the prompt, gb. and Tab list what there is"} do
       local err <const> = raises("index", "", function() return gb[key] end)
       assert.equal(text, err.message)
     end

@@ -167,7 +167,7 @@ local refusals <const> = {
   {"model:fit(gb.ones(2), gb.ones(2), 3)", "option: fit: options must be a table, got number 3"},
   {"given:condition(gb.ones(1), gb.ones(1), {noise = gb.ones(2)})",
    "option: condition: noise is for gb.likelihoods.fixed; this model has its own"},
-  {"gb.nothing", "index: gb.nothing does not exist"},
+  {"gb.nothing", "index: gb.nothing does not exist; at the prompt, gb. and Tab list what there is"},
   {"gb.gp.nothing", "index: gb.gp.nothing does not exist"},
   {[[gb.type(D.read(file "1\n"))]], "frame"},
   {"gb.type(given:draw(1))", "draw"},

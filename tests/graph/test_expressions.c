@@ -48,13 +48,20 @@ static void shape_errors_name_op_inputs_and_lines (void **state) {
   (void)state;
   gb_node *x = IN("X_train", 14, GB_F64, 500, 3), *w = IN("w", 20, GB_F64, 4, 1), *v = IN("v", 21, GB_F64, 4);
   gb_node *y = IN("y", 22, GB_F64, 5), *z = IN("", 23, GB_F64, 5, 1), *empty = IN("e", 24, GB_F64, 3, 0);
-  REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_matmul, x,
-          w);
-  REFUSED(GB_ESHAPE, "matmul: inner sizes differ: X_train 500x3 (a.lua:14), v 4 (a.lua:21)", gb_matmul, x, v);
+  REFUSED(GB_ESHAPE,
+          "matmul: inner sizes differ (n x k by k x m; x:t() transposes): X_train 500x3 (a.lua:14), w 4x1 "
+          "(a.lua:20)",
+          gb_matmul, x, w);
+  REFUSED(GB_ESHAPE,
+          "matmul: inner sizes differ (n x k by k x m; x:t() transposes): X_train 500x3 (a.lua:14), v 4 "
+          "(a.lua:21)",
+          gb_matmul, x, v);
   REFUSED(GB_ESHAPE, "matmul: expected vectors or matrices: the number 1, v 4 (a.lua:21)", gb_matmul, num(1),
           v);
-  REFUSED(GB_ESHAPE, "add: shapes do not fit: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)", gb_map2, GB_OP_ADD,
-          x, w);
+  REFUSED(GB_ESHAPE,
+          "add: shapes do not fit (they align at the right, axes of size 1 grow; x:matmul(y) multiplies "
+          "matrices): X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)",
+          gb_map2, GB_OP_ADD, x, w);
   REFUSED(GB_ESHAPE,
           "sub: shapes do not fit (of unequal ranks only one may grow; an outer form is written with "
           "unsqueeze): y 5 (a.lua:22), 5x1 (a.lua:23)",
@@ -80,8 +87,10 @@ static void shape_errors_name_op_inputs_and_lines (void **state) {
       GB_ESHAPE,
       "cat: shapes differ in another axis than the joined one: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)",
       gb_cat, 2, ((gb_node *[]){x, w}), 0);
-  REFUSED(GB_ESHAPE, "stack: shapes differ: y 5 (a.lua:22), v 4 (a.lua:21)", gb_stack, 2,
-          ((gb_node *[]){y, v}), 0);
+  REFUSED(GB_ESHAPE,
+          "stack: shapes differ, all must be the same (gb.cat joins along an axis there is): y 5 (a.lua:22), "
+          "v 4 (a.lua:21)",
+          gb_stack, 2, ((gb_node *[]){y, v}), 0);
   REFUSED(GB_ESHAPE, "sqdist: numbers of features differ: X_train 500x3 (a.lua:14), w 4x1 (a.lua:20)",
           gb_sqdist, x, w, NULL);
 }

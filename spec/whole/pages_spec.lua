@@ -1,0 +1,88 @@
+-- The Lua blocks of the README, of the guides and of the stories run as they stand: those of a page one after another, as one
+-- script in a folder of its own, after what the page takes for given.
+local gb <const> = require "gibbous"
+local process <const> = require "spec.process"
+local support <const> = require "spec.support"
+
+local stories <const> = {"keops_oom", "koila", "kmeans_memory", "online_learning", "kernel_matrix"}
+
+-- What the blocks of a page take for given.
+local given <const> = {
+  ["README.md"] = "local loss = gb.ones(3):sum()",
+  ["docs/architecture.md"] = "local x, y, v = gb.randn(20, 3), gb.randn(10, 3), gb.randn(10, 1)",
+  ["docs/guide/kmeans.md"] = [[
+local n, noise = 64, 0.1
+local x, z, at = gb.randn(2000, 4, {seed = 1}):eval(), gb.randn(10, 4, {seed = 2}):eval(), gb.rand(5, 4, {seed = 4})
+local y, lengthscale = x:sum(2):eval(), gb.ones(4)
+local function rows(first, last) return gb.randn(64, 4, {seed = 3}):slice(1, first, last):eval() end
+gb.data.write("rows.npy", x)
+gb.data.write("a.npy", x)
+gb.data.write("b.npy", x)]],
+}
+
+-- Blocks for which something must be there.
+local function lacking(block)
+  if block:find("cuda:", 1, true) then return (gb.devices().kinds.cuda.count or 0) < 2 and "no two GPUs" end
+  if block:find("gb.mpi", 1, true) then return not gb.mpi.available() and "no MPI" end
+end
+
+local function blocks(page)
+  local out <const> = {}
+  for block in ("\n" .. support.read(page)):gmatch "\n```lua\n(.-)\n```" do out[#out + 1] = block end
+  return out
+end
+
+local pages <const> = {"README.md", "docs/architecture.md"}
+for _, name in ipairs{"cuda", "devices", "embedding", "folds", "kmeans", "lua", "models", "plans", "solvers"} do
+  pages[#pages + 1] = "docs/guide/" .. name .. ".md"
+end
+for _, name in ipairs(stories) do pages[#pages + 1] = "docs/stories/" .. name .. ".md" end
+
+describe("the blocks of", function()
+  local folder <const> = os.tmpname()
+
+  setup(function()
+    os.remove(folder)
+    assert(os.execute(("mkdir '%s'"):format(folder)))
+  end)
+
+  teardown(function() assert(os.execute(("rm -r '%s'"):format(folder))) end)
+
+  --- Runs a script in the folder: output, errors, exit status.
+  local function run(code)
+    support.write(folder .. "/page.lua", code)
+    return process.run({"page.lua"}, {program = ("sh -c 'cd \"%s\" && exec \"%s\" \"$@\"' sh"):format(folder, process.binary)})
+  end
+
+  for _, page in ipairs(pages) do
+    local list <const> = blocks(page)
+    if #list > 0 then
+      it(page .. " run", function()
+        local parts <const> = {'local gb = require "gibbous"', given[page] or ""}
+        for _, block in ipairs(list) do
+          if not lacking(block) then parts[#parts + 1] = block end
+        end
+        local _, errors <const>, rc <const> = run(table.concat(parts, "\n"))
+        assert.equal(0, rc, errors)
+      end)
+    end
+  end
+
+  it("pages are found", function()
+    local count = 0
+    for _, page in ipairs(pages) do count = count + #blocks(page) end
+    assert.is_true(count >= 17, tostring(count))
+  end)
+end)
+
+describe("a story", function()
+  for _, name in ipairs(stories) do
+    it(name .. " has a page with its parts, which names the script", function()
+      local text <const> = support.read("docs/stories/" .. name .. ".md")
+      for _, part in ipairs{"\n## Elsewhere\n", "\n## Here\n", "\n## Run it\n", "\n## What it does not show\n",
+        "scripts/stories/" .. name .. ".lua", " printed"} do
+        assert.is_truthy(text:find(part, 1, true), part)
+      end
+    end)
+  end
+end)
