@@ -29,7 +29,7 @@ struct gb_editor {
   lua_State *L; /* of the read in progress: completion runs on it */
   EditLine *el; /* NULL: not a terminal */
   History *history;
-  const char *prompt;
+  const char *prompt, *before;
   /* malloc'ed: pasted lines to be joined with the edited one */
   char *pasted;
   bool interrupted, has_paused;
@@ -60,11 +60,29 @@ static void enter (void *ud, const char *entry) {
   history(ud, &ev, H_ENTER, entry);
 }
 
+static void say_of_history (const char *what, const char *why) {
+  fprintf(stderr, "gibbous: history: %s: %s\n", what, why);
+}
+
+static void read_history (gb_editor *e) {
+  gb_error err;
+  size_t damaged = 0;
+  if (e->file[0] == '\0' || access(e->file, F_OK) != 0) return; /* the first session */
+  if (gb_history_read(e->file, enter, e->history, &damaged, &err) != GB_OK)
+    say_of_history("earlier entries are not there", err.text);
+  else if (damaged > 0)
+    fprintf(stderr, "gibbous: history: %zu damaged line%s of %s left out\n", damaged, damaged == 1 ? "" : "s",
+            e->file);
+}
+
 void gb_editor_remember (gb_editor *e, const char *entry) {
   if (e->el == NULL) return;
   enter(e->history, entry);
-  /* ignored: a full disk loses history, not the session */
-  if (e->file[0] != '\0') (void)gb_history_append(e->file, entry, NULL);
+  gb_error err;
+  if (e->file[0] == '\0' || gb_history_append(e->file, entry, &err) == GB_OK) return;
+  say_of_history("this entry and later ones are not kept",
+                 err.text); /* a full disk loses history, not the session */
+  e->file[0] = '\0';
 }
 
 /* -- keys */
@@ -184,7 +202,11 @@ static unsigned char complete_key (EditLine *el, int ch) {
   const LineInfo *line = el_line(el);
   unsigned char rc = CC_REFRESH_BEEP;
   const bool loaded = lgb_push_side(L, "complete");
+  lua_pushstring(L, editor_of(el)->before);
+  if (*editor_of(el)->before != '\0') lua_pushliteral(L, "\n");
+  else lua_pushliteral(L, "");
   lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
+  lua_concat(L, 3);
   if (loaded && lua_pcall(L, 1, 2, 0) == LUA_OK) {
     const lua_Integer n = (lua_Integer)lua_rawlen(L, top + 1);
     const size_t typed = (size_t)lua_tointeger(L, top + 2);
@@ -290,7 +312,7 @@ static void start_terminal (gb_editor *e) {
   action.sa_handler = on_resize;
   sigaction(SIGWINCH, &action, NULL);
   find_history(e);
-  if (e->file[0] != '\0') (void)gb_history_read(e->file, enter, e->history, NULL);
+  read_history(e);
 }
 
 static int editor_gc (lua_State *L) {
@@ -364,9 +386,10 @@ static gb_line finish_paste (gb_editor *e, lua_State *L) {
   return rc;
 }
 
-gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt) {
+gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt, const char *before) {
   e->L = L;
   e->prompt = prompt;
+  e->before = before;
   e->interrupted = false;
   gb_interrupt_clear();
   if (e->el == NULL) return read_plain(L, prompt);

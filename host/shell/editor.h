@@ -14,9 +14,9 @@ typedef struct gb_editor gb_editor;
 gb_editor *gb_editor_push (lua_State *L);
 bool gb_editor_is_terminal (const gb_editor *e);
 
-/* Pushes a line without its newline (READ), or nothing. 'prompt' must live until the call returns. Pasted
-** lines are returned as one result, newlines included. */
-gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt);
+/* Pushes a line without its newline (READ), or nothing. before: the lines of the same entry, "" none, for completion.
+** Both texts must live until the call returns. Pasted lines are returned as one result, newlines included. */
+gb_line gb_editor_read (gb_editor *e, lua_State *L, const char *prompt, const char *before);
 
 /* Remembers an entry, several lines included, now and in the history file. */
 void gb_editor_remember (gb_editor *e, const char *entry);

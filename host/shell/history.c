@@ -44,16 +44,23 @@ static bool is_text (const char *s) {
   return true;
 }
 
-static void give (char *text, size_t n, void (*take)(void *ud, const char *entry), void *ud) {
+/* Returns the number of lines that are damaged. */
+static size_t give (char *text, size_t n, void (*take)(void *ud, const char *entry), void *ud) {
+  size_t damaged = 0;
   for (char *line = text, *end; line < text + n; line = end + 1) {
     end = memchr(line, '\n', (size_t)(text + n - line));
     if (end == NULL) end = text + n;
     const bool whole = strlen(line) >= (size_t)(end - line); /* no NUL in it */
     *end = '\0';
-    if (!whole || *line == '\0' || !is_text(line)) continue;
+    if (whole && *line == '\0') continue;
+    if (!whole || !is_text(line)) {
+      damaged++;
+      continue;
+    }
     unescape(line);
     take(ud, line);
   }
+  return damaged;
 }
 
 /* The last bytes of the file from the beginning of a line, with room for a NUL. */
@@ -74,7 +81,7 @@ static gb_status load (gb_infile *f, char **text, size_t *n, gb_error *err) {
 }
 
 gb_status gb_history_read (const char *path, void (*take)(void *ud, const char *entry), void *ud,
-                           gb_error *err) {
+                           size_t *damaged, gb_error *err) {
   gb_infile f;
   char *text = NULL;
   size_t n = 0;
@@ -85,7 +92,8 @@ gb_status gb_history_read (const char *path, void (*take)(void *ud, const char *
   if (st == GB_OK && f.size > GB_HISTORY_MOST) (void)gb_outfile_put(path, text, n, NULL);
   if (st == GB_OK) {
     text[n] = '\0';
-    give(text, n, take, ud);
+    const size_t lines = give(text, n, take, ud);
+    if (damaged != NULL) *damaged = lines;
   }
   free(text);
   return st;

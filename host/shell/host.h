@@ -38,6 +38,10 @@ void lgb_text_only (lua_State *L);
 #define LGB_PRINT "gibbous.print" /* registry: the original function print */
 void lgb_repl (lua_State *L);
 
+/* ticker.c */
+/* Says at a terminal what the core is at, once that takes longer than half a second. A thread, until the end. */
+void lgb_start_ticker (void);
+
 /* side.c: lualib/gibbous/prompt/ */
 /* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
 ** without. Pushes nothing, or the error: false. */

@@ -238,6 +238,7 @@ int main (int argc, char **argv) {
     fputs(PROGRAM ": cannot create state: not enough memory\n", stderr);
     return EXIT_FAILURE;
   }
+  lgb_start_ticker();
   lua_pushcfunction(L, protected_main);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "lua/lgb.h"
@@ -60,14 +62,15 @@ static void report_error (lua_State *L);
 
 /* Like gb_editor_read. The prompt is the global 'name', or 'usual' if that is nil or cannot be converted to a
 ** string. */
-static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual) {
+static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual,
+                          const char *before) {
   const int base = lua_gettop(L);
   if (lua_getglobal(L, name) != LUA_TNIL) {
     lua_pushcclosure(L, push_prompt, 1);
     if (lgb_call(L, 0, 1) == LUA_OK) usual = lua_tostring(L, -1);
     else report_error(L);
   }
-  const gb_line line = gb_editor_read(e, L, usual);
+  const gb_line line = gb_editor_read(e, L, usual, before);
   if (line == GB_LINE_READ && lua_gettop(L) > base + 1) lua_replace(L, base + 1);
   lua_settop(L, line == GB_LINE_READ ? base + 1 : base);
   return line;
@@ -82,7 +85,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status, b
     if (!incomplete) return GB_LINE_READ;
     lua_pushvalue(L, entry);
     lua_pushliteral(L, "\n");
-    const gb_line line = read_line(e, L, "_PROMPT2", ">> ");
+    const gb_line line = read_line(e, L, "_PROMPT2", ">> ", lua_tostring(L, entry));
     if (line == GB_LINE_END) { /* report it as it stands */
       lua_pop(L, 2);
       return GB_LINE_READ;
@@ -118,6 +121,13 @@ static int call_print (lua_State *L) {
   return 0;
 }
 
+/* The width of the window, nil where stdout is none. */
+static void push_columns (lua_State *L) {
+  struct winsize w;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  else lua_pushnil(L);
+}
+
 /* Prints each value at first..top, or calls the script's own print. A Lua C function, so that a failing
 ** __tostring raises an ordinary error. */
 static int print_values (lua_State *L) {
@@ -131,7 +141,8 @@ static int print_values (lua_State *L) {
     if (pretty) {
       lua_pushvalue(L, inspect);
       lua_pushvalue(L, i);
-      lua_call(L, 1, 1);
+      push_columns(L);
+      lua_call(L, 2, 1);
       luaL_tolstring(L, -1, NULL);
     } else {
       luaL_tolstring(L, i, NULL);
@@ -233,7 +244,7 @@ static void show_help (lua_State *L, const char *text) {
 /* Reads and runs one entry; false at the end of the input. */
 static bool one_entry (gb_editor *e, lua_State *L) {
   const int base = lua_gettop(L);
-  gb_line line = read_line(e, L, "_PROMPT", "> ");
+  gb_line line = read_line(e, L, "_PROMPT", "> ", "");
   if (line == GB_LINE_END) return false;
   if (line == GB_LINE_INTERRUPTED) return true;
   const int entry = base + 1;

@@ -1,7 +1,10 @@
 --- Values as readable text for the prompt: tables with sorted keys, to a depth of 4 and 50 entries; cycles are marked.
 local core <const> = require "gibbous.core"
 
-local most_depth <const>, most_items <const>, width <const> = 4, 50, 100
+local most_depth <const>, most_items <const> = 4, 50
+local WIDTH <const> = 100                  -- columns, where nobody says
+
+local width = WIDTH                        -- of the text in progress
 
 local function is_name(k) return type(k) == "string" and k:match "^[%a_][%w_]*$" ~= nil end
 
@@ -65,8 +68,10 @@ function show(v, path, depth)
   return table_text(v, path, depth)
 end
 
---- The text the prompt prints for a value. A tensor of one element prints as its number and says that it is a tensor.
-local function inspect(v)
+--- The text the prompt prints for a value, in so many columns. A tensor of one element prints as its number and says that it is a
+-- tensor.
+local function inspect(v, columns)
+  width = columns and math.min(columns, WIDTH) or WIDTH
   if core.type(v) == "tensor" and v.numel == 1 then return ("%s  (a tensor of %s)"):format(v, v.dtype) end
   if type(v) == "table" then
     local meta <const> = debug.getmetatable(v)

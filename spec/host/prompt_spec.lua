@@ -157,6 +157,9 @@ describe("a command", function()
     assert.matches("not converged", solved)
     assert.matches("\n  iterations +1\n", solved)
     assert.matches("\nworth a try: allow more steps", solved)
+    local both <const> = session("{converged = false};\ngb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\n:why\n"
+      .. "{converged = false, steps = 3};\n:why\n")
+    assert.matches("%(not_pd%)\n.*\n  steps +3\nworth a try: allow more steps", both)
   end)
 
   it(":plot draws what suits the values", function()
@@ -329,6 +332,18 @@ describe("completion", function()
     for _, text in ipairs{"zz:", "zz.", "f(x):", "t.zz.", "x + 1.", "nil.", ").", ".", "{}:", "}.", "]:", "x[1"} do
       assert.same({"", 0}, {names(text)}, text)
     end
+  end)
+
+  it("knows the variables that the entry has assigned", function()
+    assert.same({"sum", 2}, {names "local y = gb.rand(3):exp() y:su"})
+    assert.same({"sum", 2}, {names "for i = 1, 3 do\n  local z = x[1]\n  z:su"})
+    has("local n = gb.gp.exact{kernel = k, noise = .1}\nn:", "fit", "predict")
+    assert.same({"sum", 2}, {names "x = x:exp() x = x:log() x:su"})
+    has("m = gb.rand(3)\nm:", "sum")
+    assert.same({"", 0}, {names "local q = nil q:"})
+    assert.same({"sum", 2}, {names(("local a = f(a)\n"):rep(3000) .. "a = x a:su")})
+    assert.same({"", 0}, {names(("a = f(a) + a "):rep(300) .. "a:")})       -- soon given up
+    assert.same({"kernel", 3}, {names "gb.gp.exact{\n  noise = 1,\n  ker"})
   end)
 
   it("runs no code of the user", function()

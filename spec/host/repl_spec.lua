@@ -161,6 +161,18 @@ describe("a value at the prompt", function()
   end)
 end)
 
+describe("a value in a narrow window", function()
+  local inspect <const> = require "gibbous.inspect"
+
+  it("has lines of its width, as far as one entry allows", function()
+    local t <const> = {alpha = 1, beta = 2, gamma = 3}
+    assert.equal("{alpha = 1, beta = 2, gamma = 3}", inspect(t, 40))
+    assert.equal("{\n  alpha = 1,\n  beta = 2,\n  gamma = 3\n}", inspect(t, 20))
+    assert.equal("{\n  alpha = 1,\n  beta = 2,\n  gamma = 3\n}", inspect(t, 1))
+    assert.equal("{alpha = 1, beta = 2, gamma = 3}", inspect(t))
+  end)
+end)
+
 describe("a table of text", function()
   local table_text <const> = require "gibbous.table_text"
 
@@ -172,5 +184,18 @@ describe("a table of text", function()
     assert.equal("a    b\n------\nx\xff   1\nxxx  2", table_text{{"a", "b"}, {"x\xff", "1"}, {"xxx", "2"}})
     assert.equal("\n", table_text{{"a", "b"}})
     assert.equal("", table_text{})
+  end)
+
+  it("has rows one below another where the window is too narrow", function()
+    local window <const> = require "gibbous.window"
+    local rows <const> = {{"name", "", "value"}, {"x", "", "1"}, {"longer", "", ""}}
+    local wide <const> = "name    value\n-------------\nx       1\nlonger"
+    local function text(columns)
+      return require "spec.support".with(window, {columns = function() return columns end}, function() return table_text(rows) end)
+    end
+    assert.equal(wide, text(nil))
+    assert.equal(wide, text(13))
+    assert.equal("name   x\nvalue  1\n\nname   longer", text(12))
+    assert.equal("name   x\nvalue  1\n\nname   longer", text(1))
   end)
 end)

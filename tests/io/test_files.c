@@ -324,7 +324,7 @@ static gb_status get_tensors (const char *path) {
 
 static void ignore (void *ud, const char *entry) { (void)ud, (void)entry; }
 
-static gb_status get_history (const char *path) { return gb_history_read(path, ignore, NULL, &err); }
+static gb_status get_history (const char *path) { return gb_history_read(path, ignore, NULL, NULL, &err); }
 
 /* Missing wisdom is not an error; a missing file represents every file that cannot be read. */
 static gb_status get_wisdom (const char *path) {
@@ -477,7 +477,7 @@ static void an_entry_is_there_whole_or_not_at_all (void **state) {
   writes_left = 0;
   assert_int_equal(gb_history_append(path, "y = 2", &err), GB_EIO);
   writes_left = -1;
-  assert_int_equal(gb_history_read(path, collect, &l, &err), GB_OK);
+  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
   assert_int_equal(l.n, 2);
   assert_string_equal(l.last, "for i = 1, 2 do\n  print 'a\\b'\nend");
 }
@@ -486,12 +486,14 @@ static void only_text_comes_back_from_the_history (void **state) {
   (void)state;
   char path[384];
   list l = {0};
+  size_t damaged = 0;
   const char lines[] = "good\n\x1b[2J\nnul\0nul\n\xFF\xFE\n\xC0\xAF\n\xED\xA0\x80\n\xC2\x9B"
                        "2J\n\n\xC3\xA9 = 1\tand\\";
   in_folder("history", path);
   write_bytes(path, lines, sizeof lines - 1);
-  assert_int_equal(gb_history_read(path, collect, &l, &err), GB_OK);
+  assert_int_equal(gb_history_read(path, collect, &l, &damaged, &err), GB_OK);
   assert_int_equal(l.n, 2);
+  assert_int_equal(damaged, 6);
   assert_string_equal(l.last, "\xC3\xA9 = 1\tand\\");
 }
 
@@ -504,12 +506,12 @@ static void a_long_history_is_cut_to_its_last_half (void **state) {
   FILE *f = fopen(path, "wb");
   for (int i = 0; i < 200000; i++) fprintf(f, "x = %d\n", i);
   fclose(f);
-  assert_int_equal(gb_history_read(path, collect, &l, &err), GB_OK);
+  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
   assert_string_equal(l.last, "x = 199999");
   assert_int_equal(stat(path, &st), 0);
   assert_in_range(st.st_size, GB_HISTORY_MOST / 2 - 20, GB_HISTORY_MOST / 2);
   const int n = l.n;
-  assert_int_equal(gb_history_read(path, collect, &l, &err), GB_OK);
+  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
   assert_int_equal(l.n, 2 * n);
 }
 

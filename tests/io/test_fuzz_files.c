@@ -545,7 +545,7 @@ static void look (void *ud, const char *entry) {
 
 static gb_status try_history (void) {
   size_t n = 0;
-  GB_TRY(gb_history_read(path[0], look, &n, &err));
+  GB_TRY(gb_history_read(path[0], look, &n, NULL, &err));
   assert_true(n <= m.n);
   return GB_OK;
 }

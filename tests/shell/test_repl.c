@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +36,8 @@ typedef struct terminal {
 
 static char state[64]; /* XDG_STATE_HOME of the test */
 
-/* env: "NAME=value" or NULL. */
-static void start_in (terminal *t, unsigned short columns, const char *env) {
+/* env: "NAME=value" or NULL. code: NULL starts the prompt, else what -e runs. */
+static void start_with (terminal *t, unsigned short columns, const char *env, const char *code) {
   struct winsize size = {.ws_row = 24, .ws_col = columns};
   *t = (terminal){.fd = -1};
   t->pid = forkpty(&t->fd, NULL, NULL, &size);
@@ -47,10 +48,15 @@ static void start_in (terminal *t, unsigned short columns, const char *env) {
     unsetenv("NO_COLOR");
     unsetenv("CLICOLOR_FORCE");
     if (env != NULL) putenv(strdup(env));
-    execl(GIBBOUS_BINARY, "gibbous", (char *)NULL);
+    if (code == NULL) execl(GIBBOUS_BINARY, "gibbous", (char *)NULL);
+    else execl(GIBBOUS_BINARY, "gibbous", "-e", code, (char *)NULL);
     _exit(127);
   }
   assert_true(t->pid > 0);
+}
+
+static void start_in (terminal *t, unsigned short columns, const char *env) {
+  start_with(t, columns, env, NULL);
 }
 
 static void start (terminal *t) { start_in(t, 100, NULL); }
@@ -171,6 +177,12 @@ static void tab_completes_names_of_the_library_and_methods (void **unused) {
   expect(&t, "\n421");
   type_keys(&t, "#io.open('/proc/self/statu\t'):read() > 3 and 'a ' .. 'file'\r");
   expect(&t, "\n\"a file\"");
+  type_keys(&t, "(function()\r");
+  expect(&t, ">> ");
+  type_keys(&t, "local z = x:exp()\r");
+  expect(&t, ">> ");
+  type_keys(&t, "return #z:logsumex\t(1):unsqueeze(1) + 550 end)()\r");
+  expect(&t, "\n551");
   type_keys(&t, "x:log\t\t"); /* several: listed */
   expect(&t, "log_ndtr");
   interrupt_line(&t);
@@ -330,6 +342,70 @@ static void two_ctrl_c_end_what_catches_them (void **unused) {
   leave(&t);
 }
 
+/* Whatever the script catches them with, and whether it has the library or not. */
+static void two_ctrl_c_end_a_script_with_130 (void **unused) {
+  (void)unused;
+  static const char *const scripts[] = {
+      "while true do pcall(function() io.write 'go\\n' while true do end end) io.write 'caught\\n' end",
+      "require 'gibbous' while true do pcall(function() io.write 'go\\n' while true do end end) io.write "
+      "'caught\\n' end",
+      "while true do xpcall(function() io.write 'go\\n' while true do end end, print) io.write 'caught\\n' "
+      "end",
+      "coroutine.wrap(function() while true do pcall(function() io.write 'go\\n' while true do end end) "
+      "io.write 'caught\\n' end end)()"};
+  for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+    terminal t;
+    start_with(&t, 100, NULL, scripts[i]);
+    expect(&t, "go");
+    type_keys(&t, "\003");
+    expect(&t, "caught");
+    type_keys(&t, "\003");
+    expect(&t, "once more ends the session");
+    assert_int_equal(finish(&t), 130);
+  }
+}
+
+static void one_ctrl_c_ends_a_script_with_130 (void **unused) {
+  (void)unused;
+  static const char *const scripts[] = {"io.write 'go\\n' while true do end",
+                                        "require 'gibbous' io.write 'go\\n' while true do end"};
+  for (int i = 0; i < 2; i++) {
+    terminal t;
+    start_with(&t, 100, NULL, scripts[i]);
+    expect(&t, "go");
+    type_keys(&t, "\003");
+    expect(&t, "interrupted");
+    assert_int_equal(finish(&t), 130);
+  }
+}
+
+static void a_damaged_history_is_said_and_left_out (void **unused) {
+  (void)unused;
+  char path[128];
+  snprintf(path, sizeof path, "%s/gibbous/history", state);
+  FILE *f = fopen(path, "wb"); /* the sessions before made its folder */
+  assert_non_null(f);
+  fputs("3000 + 33\n\033[31mred\n\377\376\n", f);
+  fclose(f);
+  terminal t;
+  start(&t);
+  expect(&t, "history: 2 damaged lines of ");
+  expect(&t, "> ");
+  type_keys(&t, "\033[A\r");
+  expect(&t, "\n3033");
+  leave(&t);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(mkdir(path, 0700), 0);
+  start(&t);
+  expect(&t, "history: earlier entries are not there: ");
+  expect(&t, "> ");
+  type_keys(&t, "4000 + 44\r");
+  expect(&t, "history: this entry and later ones are not kept: ");
+  expect(&t, "\n4044");
+  leave(&t);
+  assert_int_equal(rmdir(path), 0);
+}
+
 static void three_ctrl_c_end_what_does_not_answer (void **unused) {
   (void)unused;
   terminal t;
@@ -377,6 +453,21 @@ static void progress_is_shown (void **unused) {
   leave(&t);
 }
 
+/* A fold of minutes, ended by Ctrl-C. */
+static void a_long_step_is_said (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "x = gb.linspace(0, 1, 2000000) y = (x:unsqueeze(2) - x:unsqueeze(1)):abs():sum():item()\r");
+  expect(&t, "\n");
+  expect(&t, "(stdin:1)  ");
+  expect(&t, " s");
+  type_keys(&t, "\003");
+  expect(&t, "interrupted");
+  leave(&t);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_edited_and_run),
@@ -391,9 +482,13 @@ int main (void) {
       cmocka_unit_test(a_paste_of_several_lines_is_one_entry),
       cmocka_unit_test(history_survives_a_killed_session),
       cmocka_unit_test(two_ctrl_c_end_what_catches_them),
+      cmocka_unit_test(one_ctrl_c_ends_a_script_with_130),
+      cmocka_unit_test(two_ctrl_c_end_a_script_with_130),
+      cmocka_unit_test(a_damaged_history_is_said_and_left_out),
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
       cmocka_unit_test(progress_is_shown),
+      cmocka_unit_test(a_long_step_is_said),
   };
   snprintf(state, sizeof state, "/tmp/gibbous-test-%d", (int)getpid());
   const int rc = cmocka_run_group_tests(tests, NULL, NULL);

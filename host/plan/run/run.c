@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "plan/run/busy.h"
 #include "plan/structure/cache.h"
 
 /* opening */
@@ -109,11 +110,21 @@ void gb_run_free (gb_run *r) {
 
 /* executing */
 
-static gb_status run_loop (gb_run *r, gb_lane *l, gb_error *err) {
+/* Says what the outermost run is at. */
+static void tell (const gb_run *r, int place, size_t done, size_t total) {
+  const gb_step *st = &r->plan->prog->low->step[r->lane[0].place->order[place]];
+  gb_busy_step(st->what, gb_plan_where(r->plan, st->out[0]), done, total);
+}
+
+static gb_status run_loop (gb_run *r, gb_lane *l, bool outermost, gb_error *err) {
   const gb_placement *pl = l->place;
+  const size_t span = pl->hi - pl->lo;
   for (size_t lo = pl->lo; pl->chunk > 0 && lo < pl->hi; lo += pl->chunk) {
     const gb_window at = gb_window_at(pl, lo);
-    for (int t = pl->loop_first; t <= pl->loop_last; t++) GB_TRY(gb_run_step(r, l, t, &at, err));
+    for (int t = pl->loop_first; t <= pl->loop_last; t++) {
+      if (outermost) tell(r, t, (lo - pl->lo) / pl->chunk, (span + pl->chunk - 1) / pl->chunk);
+      GB_TRY(gb_run_step(r, l, t, &at, err));
+    }
     r->stats.windows++;
   }
   return GB_OK;
@@ -133,15 +144,18 @@ static gb_status wait_for_steps (const gb_run *r, gb_error *err) {
   return r->nlanes > 1 || works(r, 0) ? gb_device_wait(r->lane[0].device, err) : GB_OK;
 }
 
-static gb_status run_steps (gb_run *r, gb_error *err) {
+static gb_status run_steps (gb_run *r, bool outermost, gb_error *err) {
   gb_lane *l = &r->lane[0];
   const gb_placement *pl = l->place;
   for (int t = 0; t < pl->nsteps; t++) {
     if (t == pl->loop_first) {
-      GB_TRY(run_loop(r, l, err));
+      GB_TRY(run_loop(r, l, outermost, err));
       GB_TRY(gb_lanes_run(r, err));
       t = pl->loop_last;
-    } else GB_TRY(gb_run_step(r, l, t, NULL, err));
+    } else {
+      if (outermost) tell(r, t, (size_t)t, (size_t)pl->nsteps);
+      GB_TRY(gb_run_step(r, l, t, NULL, err));
+    }
   }
   return wait_for_steps(r, err);
 }
@@ -185,7 +199,9 @@ static gb_status run_unlocked (gb_run *r, gb_error *err) {
   gb_graph *g = r->plan->request.graph;
   const gb_memcheck_watch *watch = &g->plans->memcheck;
   gb_context_unlock(g);
-  const gb_status rc = run_steps(r, err);
+  const bool outermost = gb_busy_begin();
+  const gb_status rc = run_steps(r, outermost, err);
+  gb_busy_end(outermost);
   if (watch->at_step != NULL) watch->at_step(NULL);
   gb_context_lock(g);
   return rc;

@@ -130,7 +130,10 @@ local function in_code(tokens, prefix)
   return sorted(set), #prefix
 end
 
+local LONGEST <const> = 16384              -- bytes of a long entry that are looked at
+
 local function code(text)
+  if #text > LONGEST then text = text:sub(-LONGEST):match "\n(.*)$" or "" end
   local tokens <const> = lexer.tokens(text)
   local last <const> = tokens[#tokens]
   if last and not last.closed then

@@ -7,6 +7,8 @@ local session = false                      -- an interactive session runs: resul
 --- The session begins: what is there now is not the user's.
 function M.start(print_values)
   session, M.print = true, print_values
+  local core <const> = require "gibbous.core"
+  require "gibbous.window".columns = function() return core.columns(1) end
   require "gibbous.prompt.variables".note()
 end
 

@@ -10,6 +10,10 @@ local M <const> = {}
 
 local infer
 
+-- Bounds on what one look may cost: expressions that are looked at, tokens of the entry that are searched for an assignment.
+local MOST_LOOKS <const>, MOST_TOKENS <const> = 500, 1000
+local looks = 0
+
 -- Types of the documentation ---------------------------------------------------------------------------------------------------
 
 --- What a value has of the first type of "gibbous.tensor|number?" that is known.
@@ -122,12 +126,39 @@ local function group(tokens, first, last)
   return nil
 end
 
+--- May the expression that ends before this token go on with it?
+local function goes_on(t)
+  return t ~= nil and (t.kind == "string" or t.kind == "operator" and (".:([{"):find(t.text, 1, true) ~= nil)
+end
+
+--- The expression that begins at a token, as far as it is one of names, calls and indices.
+local function from(tokens, first, before)
+  for at = first, before - 1 do
+    local known <const>, begin <const> = infer(tokens, at)
+    if known and begin == first and not goes_on(tokens[at + 1]) then return known end
+  end
+  return nil
+end
+
+--- What the last assignment to a name gave, in the entry and before a token of it.
+local function assigned(tokens, at)
+  for i = at - 2, math.max(1, at - MOST_TOKENS), -1 do
+    local t <const> = tokens[i]
+    if t.kind == "name" and t.text == tokens[at].text and tokens[i + 1].text == "=" and i + 2 < at then
+      return from(tokens, i + 2, at)
+    end
+  end
+  return nil
+end
+
 local function of_name(tokens, at)
   local before <const> = tokens[at - 1]
   if before and before.kind == "operator" and (before.text == "." or before.text == ":") and at > 2 then
     local base <const>, begin <const> = infer(tokens, at - 2)
     return base and field(base, tokens[at].text), begin
   end
+  local here <const> = assigned(tokens, at)
+  if here then return here, at end
   local value <const> = rawget(_G, tokens[at].text)
   return value ~= nil and {value = value, name = part_name(value) or tokens[at].text} or nil, at
 end
@@ -145,9 +176,10 @@ local function of_bracket(tokens, at)
   return called(base, tokens, open), begin
 end
 
---- What is known of the expression that ends at a token, and the index at which it begins.
 function infer(tokens, at)
   local t <const> = tokens[at]
+  looks = looks + 1
+  if looks > MOST_LOOKS then return nil, at end
   if t.kind == "name" then return of_name(tokens, at) end
   if t.kind == "string" then
     if not lexer.ends_prefix(tokens[at - 1]) then return {value = ""}, at end
@@ -157,6 +189,11 @@ function infer(tokens, at)
   if t.kind == "operator" and (t.text == ")" or t.text == "]" or t.text == "}") then return of_bracket(tokens, at) end
   return nil, at
 end
-M.infer = infer
+
+--- What is known of the expression that ends at a token, and the index at which it begins.
+function M.infer(tokens, at)
+  looks = 0
+  return infer(tokens, at)
+end
 
 return M

@@ -288,14 +288,15 @@ describe("a descent", function()
     assert.same({0.5, 3, true}, {info.gradient_norm, info.log_likelihood_error, info.converged})
   end)
 
-  it("is told at a terminal, ten times a second at most, and by the number of its start", function()
+  it("is told at a terminal after half a second, ten times a second at most, and by the number of its start", function()
     local now, out = 0, {}
     local function lines(o)
       out = {}
       local m <const> = new()
       local function descent(call)
-        for i, at in ipairs{0, 0.0999, 0.11, 0.2099, 0.22, 0.33, 0.335} do
-          now = now + at - (i > 1 and ({0, 0.0999, 0.11, 0.2099, 0.22, 0.33})[i - 1] or 0)
+        local times <const> = {0.49, 0.51, 0.6099, 0.62, 0.7199, 0.73, 0.84, 0.845}
+        for i, at in ipairs(times) do
+          now = now + at - (times[i - 1] or 0)
           call.settings.on_step{step = i, value = -1.5, gradient_norm = 0.25}
         end
         return {value = 1}
@@ -309,7 +310,7 @@ describe("a descent", function()
     end
     local function shown(label)
       local all <const> = {}
-      for i, step in ipairs{1, 3, 5, 6} do all[i] = ("\r%s step %d  value -1.5000  |g| 0.25\27[K"):format(label, step) end
+      for i, step in ipairs{2, 4, 6, 7} do all[i] = ("\r%s step %d  value -1.5000  |g| 0.25\27[K"):format(label, step) end
       all[5] = "\r\27[K"
       return all
     end

@@ -462,7 +462,7 @@ describe("m:plan", function()
 end)
 
 describe("a fit at a terminal", function()
-  it("draws a line of where it is, ten times a second, and takes it away", function()
+  it("draws a line of where it is after half a second, and takes it away", function()
     local inner <const> = require "gibbous.core"
     local support <const> = require "spec.support"
     local x <const>, y <const> = gb.tensor{0, 0.5, 1.5, 2.5}, gb.tensor{1, 2, 0, 1}
@@ -482,7 +482,7 @@ describe("a fit at a terminal", function()
       assert.matches("^\r[%w ]+ step " .. step .. "  value %-?%d+%.%d%d%d%d  |g| %d[%d.e-]*\27%[K$", lines[i])
     end
     assert.equal("\r\27[K", lines[#lines])
-    assert.equal(2, #drawn("direct", 1e-6))
+    assert.equal(0, #drawn("direct", 1e-6))                 -- within half a second
     assert.matches("  |g| %d[%d.e-]*  %d+ iterations\27%[K$", drawn("cg", 1)[1])
   end)
 

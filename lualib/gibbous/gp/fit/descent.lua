@@ -29,13 +29,14 @@ local QUICK <const> = 0.5                  -- seconds of a fit of which nothing 
 --- A function that says how far a descent is, and one that takes it away.
 local function progress(label)
   local began <const> = core.clock()
-  local state <const> = {last = began}
+  local state <const>, said = {last = began}, false
   return function(s)
     local now <const> = core.clock()
     if now - began < QUICK or not progress_line.is_due(state, now) then return end
+    said = true
     local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
     progress_line.say(("%s step %d  value %.4f  |g| %.3g%s"):format(label, s.step, s.value, s.gradient_norm, solve))
-  end, progress_line.clear
+  end, function() if said then progress_line.clear() end end
 end
 
 --- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
