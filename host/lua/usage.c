@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lua/lgb.h"
-#include "lua/load/embed.h"
 
 #define DOCUMENTS "gibbous.meta." /* modules that are the documentation */
 
@@ -18,9 +17,7 @@ static bool push_form (lua_State *L, const char *owner, const char *name) {
   char head[96];
   const int n = snprintf(head, sizeof head, "\nfunction %s%s(", owner, name);
   if (n >= (int)sizeof head) return false;
-  const char *at = NULL;
-  for (const gb_embedded *e = gb_embedded_modules; at == NULL && e->module != NULL; e++)
-    if (strncmp(e->module, DOCUMENTS, sizeof DOCUMENTS - 1) == 0) at = strstr(e->text, head);
+  const char *at = lgb_embed_find(DOCUMENTS, head);
   if (at == NULL) return false;
   const char *arguments = at + n, *end = strchr(arguments, ')');
   if (end == NULL || strncmp(arguments, "...)", 4) == 0) return false;

@@ -115,6 +115,13 @@ int lgb_embed_source (lua_State *L) {
   return 1;
 }
 
+const char *lgb_embed_find (const char *names, const char *text) {
+  const char *at = NULL;
+  for (const gb_embedded *e = gb_embedded_modules; at == NULL && e->module != NULL; e++)
+    if (strncmp(e->module, names, strlen(names)) == 0) at = strstr(e->text, text);
+  return at;
+}
+
 int lgb_embed_modules (lua_State *L) {
   lua_newtable(L);
   for (const gb_embedded *e = gb_embedded_modules; e->module != NULL; e++) {

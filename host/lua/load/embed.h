@@ -8,7 +8,7 @@
 typedef struct gb_embedded {
   const char *module; /* "gibbous.kernels" */
   const char *chunk;  /* "=gibbous/kernels.lua" */
-  const char *text; /* "bytes" of it, and a NUL */
+  const char *text;   /* "bytes" of it, and a NUL */
   size_t bytes;
 } gb_embedded;
 
