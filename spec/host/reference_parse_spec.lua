@@ -98,18 +98,15 @@ gb.make(x, f, o)
   Makes one of two. Nothing
   else.
   arguments
-    x              number: the
-                   first
-    f              fun(a:
-                   number, b:
-                   string):
-                   boolean:
-                   called
-    o              {tol: number,
-                   at:
-                   table<string,
-                   number>}:
-                   tol: small
+    x
+      number: the first
+    f
+      fun(a: number, b: string):
+      boolean: called
+    o
+      {tol: number, at:
+      table<string, number>}:
+      tol: small
   gives  x both; number
   cost   O(n).
   errors option; shape.
@@ -117,5 +114,14 @@ gb.make(x, f, o)
   example
     gb.make(1, print)
       indented()]], text.of(e, 32))
+  end)
+
+  it("has a text beside its name, or below it where the name or the window leaves no room", function()
+    local said <const> = "so much is said of it that it takes two lines here"
+    assert.equal("  ab    so much is said of it that it takes two\n        lines here", text.row("ab", said, 50, 2, 5))
+    assert.equal("  abcdef\n        so much is said of it that it takes two\n        lines here",
+      text.row("abcdef", said, 50, 2, 5))
+    assert.equal("  ab\n    so much is said of it that it takes two lines\n    here", text.row("ab", said, 49, 2, 5))
+    assert.equal("  ab", text.row("ab", "", 50, 2, 5))
   end)
 end)

@@ -1,5 +1,6 @@
 --- Answers to '?topic' at the prompt and 'gibbous help topic': a name, a variable by its value, or words to look for.
 local core <const> = require "gibbous.core"
+local lexer <const> = require "gibbous.prompt.lexer"
 local reference <const> = require "gibbous.reference"
 local text <const> = require "gibbous.reference.text"
 
@@ -15,6 +16,7 @@ local function width_of_terminal()
 end
 
 local function found(words, width)
+  words = words:gsub("[\"']", " "):gsub("^%s+", ""):gsub("%s+$", "")
   if not words:find "%S" then return USAGE, true end
   local list <const> = reference.search(words)
   if #list == 0 then return ("nothing is said about '%s'"):format(words), false end
@@ -64,8 +66,11 @@ local function of_value(topic, env, width)
   return e and text.of(e, width)
 end
 
---- Lua's own functions: print, string.format.
+--- Lua's own words and functions: for, print, string.format.
 local function of_lua(topic)
+  if lexer.keywords[topic] then
+    return ("%s is a word of Lua itself: see the reference manual of Lua 5.4, chapter 3"):format(topic)
+  end
   local value = _G
   for name in topic:gmatch "[%w_]+" do
     value = type(value) == "table" and rawget(value, name) or nil

@@ -170,6 +170,9 @@ function M.options(name)
   return e and e.options or {}
 end
 
+--- Has it a line of its own? A table of options has none: the options are those of what takes it.
+local function says_something(e) return e.line ~= "" and e.line ~= "-" end
+
 --- How well an entry fits a word: 4 its last name, 3 in its name, 2 in its sentence, 1 in its text or options, 0 not at all.
 local function fit(e, word)
   if e.short and e.short:lower() == word then return 4 end
@@ -192,7 +195,9 @@ function M.search(words)
       if score == 0 then sum = nil break end
       sum = sum + score
     end
-    if sum and sum > 0 then found[#found + 1] = {e = e, score = e.area == "core" and sum - 100 or sum, at = i} end
+    if sum and sum > 0 and says_something(e) then
+      found[#found + 1] = {e = e, score = e.area == "core" and sum - 100 or sum, at = i}
+    end
   end
   table.sort(found, function(a, b)
     if a.score ~= b.score then return a.score > b.score end

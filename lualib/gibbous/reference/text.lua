@@ -5,6 +5,7 @@ local reference <const> = require "gibbous.reference"
 local M <const> = {}
 
 local NAME_WIDTH <const> = 14
+local NARROW <const> = 50                  -- in fewer columns a text stands below its name, not beside it
 
 --- 'text' in lines of at most 'width' characters, each after 'indent', further ones after 'hanging'.
 local function wrapped(text, width, indent, hanging)
@@ -23,15 +24,20 @@ local function wrapped(text, width, indent, hanging)
   return table.concat(lines, "\n")
 end
 
-local function row(lines, width, name, text)
-  local left <const> = ("    %-" .. NAME_WIDTH .. "s "):format(name)
-  lines[#lines + 1] = wrapped(text, width, left, (" "):rep(5 + NAME_WIDTH))
+--- A name after 'indent' spaces and a text beside it, in a column of its own; below it where the name or the window leaves no room.
+function M.row(name, text, width, indent, name_width)
+  local left <const> = (" "):rep(indent) .. name
+  if text == "" then return left end
+  if width < NARROW then return left .. "\n" .. wrapped(text, width, (" "):rep(indent + 2)) end
+  local hanging <const> = (" "):rep(indent + name_width + 1)
+  if #name > name_width then return left .. "\n" .. wrapped(text, width, hanging) end
+  return wrapped(text, width, left .. (" "):rep(#hanging - #left), hanging)
 end
 
 local function section(lines, width, title, list, name_of, text_of)
   if #list == 0 then return end
   lines[#lines + 1] = "  " .. title
-  for _, one in ipairs(list) do row(lines, width, name_of(one), text_of(one)) end
+  for _, one in ipairs(list) do lines[#lines + 1] = M.row(name_of(one), text_of(one), width, 4, NAME_WIDTH) end
 end
 
 --- "number: the first", "number, default: 3", "number".
@@ -73,8 +79,7 @@ function M.list(entries, width, most)
   local lines <const> = {}
   for i = 1, math.min(#entries, most) do
     local e <const> = entries[i]
-    local left <const> = ("%-30s "):format(e.name)
-    lines[i] = wrapped(e.line == "" and "-" or e.line, width or 100, left, (" "):rep(31))
+    lines[i] = M.row(e.name, e.line == "" and "-" or e.line, width or 100, 0, 30)
   end
   if #entries > most then lines[#lines + 1] = ("and %d more: more words find fewer"):format(#entries - most) end
   return table.concat(lines, "\n")
