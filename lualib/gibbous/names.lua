@@ -25,6 +25,6 @@ return function(part, what, later, elsewhere)
     if hint then core.raise("index", ("%s.%s does not exist: %s"):format(what, name, hint)) end
     local near <const> = options.nearest(tostring(name), part)
     core.raise("index", ("%s.%s does not exist%s"):format(what, tostring(name),
-      near and (", did you mean %s?"):format(near) or "; " .. there_are()))
+      near and (", did you mean %s.%s?"):format(what, near) or "; " .. there_are()))
   end})
 end

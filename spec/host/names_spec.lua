@@ -13,8 +13,9 @@ describe("a part of the library", function()
   end)
 
   it("names the nearest of those it has", function()
-    raises("index", "gb.kernels.matern23 does not exist, did you mean matern12?", function() return gb.kernels.matern23 end)
-    raises("index", "gb.optim.minimise does not exist, did you mean minimize?", function() return gb.optim.minimise end)
+    raises("index", "gb.kernels.matern23 does not exist, did you mean gb.kernels.matern12?",
+      function() return gb.kernels.matern23 end)
+    raises("index", "gb.optim.minimise does not exist, did you mean gb.optim.minimize?", function() return gb.optim.minimise end)
     raises("index", "gb.means.x does not exist", function() return gb.means.x end)
   end)
 end)

@@ -201,7 +201,7 @@ describe("a field that does not exist", function()
       return gb.profile(function() end).fold
     end)
     refused("the memory report has no field 'foo'", function() return gb.memory.report().foo end)
-    raises("index", "gb.memory.reprot does not exist, did you mean report?", function() return gb.memory.reprot end)
+    raises("index", "gb.memory.reprot does not exist, did you mean gb.memory.report?", function() return gb.memory.reprot end)
   end)
 
   it("of a report from a file raises as that of the fit did", function()
@@ -276,7 +276,7 @@ describe("what a model is made of", function()
   it("has names other libraries use", function()
     local function field(part, name) return function() return part[name] end end
     raises("index", "gb.kernels.matern does not exist: gb.kernels.matern12, matern32 and matern52", field(K, "matern"))
-    raises("index", "gb.kernels.RBF does not exist, did you mean rbf?", field(K, "RBF"))
+    raises("index", "gb.kernels.RBF does not exist, did you mean gb.kernels.rbf?", field(K, "RBF"))
     raises("index", "gb.kernels.SquaredExponential", field(K, "SquaredExponential"))
     raises("option", "gb.gp.classifier is not in this version", field(gb.gp, "classifier"))
     raises("option", "gb.likelihoods.bernoulli is not in this version", field(gb.likelihoods, "bernoulli"))

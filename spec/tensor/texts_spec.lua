@@ -189,7 +189,7 @@ local texts <const> = {
   {"gb.progress(-1)", "option: gb.progress: a whole number, 0 or more, or a list expected, got -1"},
   {"gb.kernels.matern",
    "index: gb.kernels.matern does not exist: gb.kernels.matern12, matern32 and matern52, for nu = 1/2, 3/2 and 5/2"},
-  {"gb.kernels.RBF", "index: gb.kernels.RBF does not exist, did you mean rbf?"},
+  {"gb.kernels.RBF", "index: gb.kernels.RBF does not exist, did you mean gb.kernels.rbf?"},
   {"gb.optim.adam({gb.param(1)}):step()", "option: step: the objective must be a function, got nil"},
   {"gb.optim.lbfgs({gb.param(1)}):step(\"x\")", "option: step: the objective must be a function, got string"},
   {"gb.plot.posterior(gb.gp.exact{kernel = K.rbf{}}, {y = 3})",
