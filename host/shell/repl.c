@@ -1,6 +1,5 @@
 /* repl.c - the prompt: reads an entry until it is a complete chunk, runs it, prints the results. Errors and
 ** Ctrl-C end the entry, not the session. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -205,7 +204,7 @@ static void run_chunk (gb_editor *e, lua_State *L, int entry, bool padded) {
 }
 
 /* ":name ...". "::" begins a label. */
-static bool is_command (const char *text) { return text[0] == ':' && isalpha((unsigned char)text[1]); }
+static bool is_command (const char *text) { return text[0] == ':' && text[1] != ':'; }
 
 /* False: the session ends. */
 static bool run_command (lua_State *L, int entry) {

@@ -101,12 +101,23 @@ describe("a command", function()
     assert.matches("gb.linspace", (session ":help gb.linspace\n"))
   end)
 
+  it("is laid out for the window, and so is a search, which passes over tables of options", function()
+    local out = session "??\"log marginal\"\n?for\n"
+    assert.matches("^model:log_marginal_likelihood +log p", out)
+    assert.is_nil(out:find(".options", 1, true))
+    assert.matches("\nfor is a word of Lua itself: see the reference manual of Lua 5.4, chapter 3\n$", out)
+    out = session "require 'gibbous.window'.columns = function() return 60 end\n:help\n"
+    for line in out:gmatch "[^\n]+" do assert.is_true(#line <= 60, line) end
+  end)
+
   it("that does not exist names the nearest; what is mistyped gets no traceback", function()
     local _, err <const> = session ":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
+      .. ":\n: timit\n:plot 1 +\n"
     assert.equal("there is no command :timit, did you mean :timeit?\nthere is no command :zzzzzz; :help lists them\n"
       .. ":mem takes nothing after it\na file is missing: :save FILE\na file is missing: :run FILE\n"
       .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
-      .. "/dev/null/x.lua: Not a directory\n", err)
+      .. "/dev/null/x.lua: Not a directory\na command is missing; :help lists them\n"
+      .. "there is no command :timit, did you mean :timeit?\nstdin:1: unexpected symbol near <eof>\n", err)
   end)
 
   it("is not a label", function()
@@ -152,6 +163,9 @@ describe("a command", function()
     local out <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\nerror 'other'\n:why\n"
     assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive", out)
     assert.matches("%(not_pd%)\n  order +2\nworth a try: add to the diagonal", out)
+    local diagnosed <const> = session("pcall(error)\nm = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0}\n"
+      .. "m:fit(gb.ones(5, 1), gb.ones(5))\n:why\n")
+    assert.equal(1, select(2, diagnosed:gsub("could not be factored %(not_pd%)", "")))
     local solved <const> = session("a = gb.rand(30, 30, {seed = 1})\nK = a:matmul(a:t()) + gb.eye(30)\n"
       .. "gb.solvers.cg{max_iter = 1}:solve(K, gb.rand(30, {seed = 2}))\nerror 'x'\n:why\n")
     assert.matches("not converged", solved)
@@ -392,6 +406,7 @@ describe("completion", function()
 
   it("has commands, and code after them", function()
     assert.same({"time timeit", 2}, {names ":ti"})
+    assert.same({"time timeit", 2}, {names ":help :ti"})
     has(":", "help", "quit")
     assert.equal("sum", (names ":timeit x:su"))
     assert.equal("linspace", (names "?gb.linsp"))

@@ -9,10 +9,10 @@ end
 local function compiled(text, env)
   if text == "" then complain "an expression or a statement is missing" end
   env = env or _G
-  local chunk = load("return " .. text, "=stdin", "t", env)
-  local message
-  if not chunk then chunk, message = load(text, "=stdin", "t", env) end
-  if not chunk then complain("%s", message) end
+  local expression <const>, unfinished <const> = load("return " .. text, "=stdin", "t", env)
+  if expression then return expression end
+  local chunk <const>, message <const> = load(text, "=stdin", "t", env)
+  if not chunk then complain("%s", unfinished:find "near <eof>$" and unfinished or message) end
   return chunk
 end
 
@@ -43,9 +43,10 @@ end
 local function help(rest)
   if rest ~= "" then return print(require "gibbous.help"(rest)) end
   local width = 0
+  local columns <const>, text <const> = require "gibbous.window".columns() or 100, require "gibbous.reference.text"
   for _, c in ipairs(M.list) do width = math.max(width, #c.call) end
-  for _, c in ipairs(M.list) do print(("%-" .. width .. "s  %s"):format(c.call, c.line)) end
-  print "?name explains a function, a method or a value: ?gb.linspace, ?x:sum"
+  for _, c in ipairs(M.list) do print(text.row(c.call, c.line, columns, 0, width + 1)) end
+  print(text.row("?NAME", "explains a function, a method or a value: ?gb.linspace, ?x:sum", columns, 0, width + 1))
 end
 
 --- One run, its results, and how long it took. An expression is computed also where its value is remembered.
@@ -154,11 +155,13 @@ for i, c in ipairs(M.list) do by_name[c.name], names[i] = c, c.name end
 
 --- Runs a line without its ':'. False: the session ends.
 function M.run(line)
-  local name <const>, rest <const> = line:match "^(%w*)%s*(.-)%s*$"
+  local name <const>, rest <const> = line:match "^%s*(%w*)%s*(.-)%s*$"
+  if name == "" and rest == "" then complain "a command is missing; :help lists them" end
   local command <const> = by_name[name]
   if not command then
     local near <const> = require "gibbous.core".nearest(name, names)
-    complain("there is no command :%s%s", name, near and (", did you mean :%s?"):format(near) or "; :help lists them")
+    local typed <const> = name ~= "" and name or rest
+    complain("there is no command :%s%s", typed, near and (", did you mean :%s?"):format(near) or "; :help lists them")
   end
   if not command.run then return false end
   command.run(rest)

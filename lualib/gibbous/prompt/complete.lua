@@ -152,7 +152,7 @@ end
 local takes_file <const> = {save = true, run = true, edit = true}
 
 local function command(text)
-  local typed <const> = text:match "^:(%w*)$"
+  local typed <const> = text:match "^:(%w*)$" or text:match "^:help%s+:(%w*)$"
   if typed then
     local set <const>, add <const> = collector(typed)
     for _, c in ipairs(require "gibbous.prompt.commands".list) do add(c.name) end

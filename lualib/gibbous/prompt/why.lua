@@ -47,7 +47,9 @@ function M.failed(err)
   local code <const> = type(err) == "table" and rawget(err, "code")
   if not advice[code] then return end
   local options <const> = rawget(err, "options")
-  last = {what = ("%s (%s)"):format(tostring(err), code), facts = facts(err, {code = 1, message = 1, line = 1, traceback = 1}),
+  local what <const>, coded <const> = tostring(err), (" (%s)"):format(code)
+  last = {what = what:find(coded, 1, true) and what or what .. coded,
+    facts = facts(err, {code = 1, message = 1, line = 1, traceback = 1}),
     advice = advice[code], options = type(options) == "table" and options or {}, entry = entry}
 end
 
@@ -79,13 +81,17 @@ local function failure()
   return last
 end
 
+--- Is it a text of several lines that the message has too, as it has a diagnosis?
+local function is_said(text, message) return text:find("\n", 1, true) ~= nil and message:find(text, 1, true) ~= nil end
+
 --- The report.
 function M.report()
   local one <const> = failure()
   if one == nil then return "no error of the library and no result that did not converge in this session" end
   local lines <const> = {one.what}
   for _, row in ipairs(one.facts) do
-    lines[#lines + 1] = ("  %-16s %s"):format(row[1], (row[2]:gsub("\n", "\n" .. (" "):rep(19))))
+    local text <const> = not is_said(row[2], one.what) and row[2]:gsub("\n", "\n" .. (" "):rep(19))
+    if text then lines[#lines + 1] = ("  %-16s %s"):format(row[1], text) end
   end
   for _, text in ipairs(one.options) do lines[#lines + 1] = "  - " .. tostring(text) end
   lines[#lines + 1] = "worth a try: " .. one.advice
