@@ -3,6 +3,7 @@
 ** lgb.h. */
 #include <sys/ioctl.h>
 
+#include "base/outfile.h"
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
@@ -165,6 +166,17 @@ static int core_last_run (lua_State *L) {
   return lgb_pushstats(L, &s);
 }
 
+/* core.write_file(path, text): a file that holds the text, whole or not at all; refused where something other
+** than a plain file is there */
+static int core_write_file (lua_State *L) {
+  const char *path = lgb_checkstring(L, 1);
+  size_t n;
+  const char *text = luaL_checklstring(L, 2, &n);
+  gb_error err;
+  const gb_status st = gb_outfile_put(path, text, n, &err);
+  return st == GB_OK ? 0 : lgb_raise(L, st, &err);
+}
+
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
@@ -186,6 +198,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"source", lgb_embed_source},
                                               {"symmetric", core_symmetric},
                                               {"tracing", core_tracing},
+                                              {"write_file", core_write_file},
                                               {NULL, NULL}};
 
 static void set_library (lua_State *L, const char *name, const luaL_Reg *functions) {

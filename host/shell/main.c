@@ -187,6 +187,13 @@ static int run_command (lua_State *L, int count, char **words) {
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
+/* A command is done when what it printed has gone out. */
+static int written (int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fputs(PROGRAM ": the output could not be written\n", stderr);
+  return LUA_ERRRUN;
+}
+
 /* -- all of it, in protected mode */
 
 static void open_libraries (lua_State *L, bool ignore_environment) {
@@ -207,14 +214,17 @@ static int run_all (lua_State *L, int argc, char **argv) {
   const int first = run ? 2 : 1;
   const command_line c = parse(argc, argv, first);
   if (c.usage) return usage(NULL), LUA_OK;
-  if (c.bad != NULL || (run && c.script == argc)) return usage(c.bad != NULL ? c.bad : "run"), LUA_ERRRUN;
+  if (c.bad != NULL) return usage(c.bad), LUA_ERRRUN;
+  if (run && c.script == argc)
+    return fputs(PROGRAM ": run needs a script: " PROGRAM " run script [args]\n", stderr), LUA_ERRRUN;
   if (c.version) print_version();
   open_libraries(L, c.ignore_environment);
   set_arg(L, argc, argv, c.script);
   lua_gc(L, LUA_GCRESTART);
   lua_gc(L, LUA_GCINC, 0, 0, 0); /* charging the collector for tensors needs incremental mode */
   if (!c.ignore_environment && run_init(L) != LUA_OK) return LUA_ERRRUN;
-  if (c.script == 1 && c.script < argc && is_command(argv[1])) return run_command(L, argc - 1, argv + 1);
+  if (c.script == 1 && c.script < argc && is_command(argv[1]))
+    return written(run_command(L, argc - 1, argv + 1));
   if (run_options(L, argv, first, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.script < argc && run_script(L, argv, c.script) != LUA_OK) return LUA_ERRRUN;
   if (c.interactive) return lgb_repl(L), LUA_OK;

@@ -26,11 +26,13 @@ end
 
 M.doctor, M.env = report "doctor", report "env"
 
---- What '?' says at the prompt; the parts of the library are there to be explained.
+--- What '?' says at the prompt; the parts of the library are there to be explained. A word that names nothing is looked for.
 function M.help(words)
-  local text <const>, known <const> = require "gibbous.reference.answer"(table.concat(words, " "), {gb = require "gibbous"})
-  if not known then return complain(text) end
-  print(text)
+  local answer <const>, topic <const> = require "gibbous.reference.answer", table.concat(words, " ")
+  local text <const>, known <const> = answer(topic, {gb = require "gibbous"})
+  local found <const>, any <const> = answer("?" .. topic)
+  if not known and not any then return complain((text:gsub("; %?%?.*$", ""))) end
+  print(known and text or found)
   return true
 end
 
@@ -55,9 +57,7 @@ end
 
 function M.reference(words)
   local path <const> = one(words, "reference", "OUT.html")
-  return path ~= nil and written(function()
-    require "gibbous.reference.write"(path, require "gibbous.reference.html"())
-  end)
+  return path ~= nil and written(function() core.write_file(path, require "gibbous.reference.html"()) end)
 end
 
 function M.stubs(words)

@@ -27,8 +27,30 @@ describe("gibbous help", function()
 
   it("fails where there is nothing", function()
     local out <const>, err <const>, code <const> = process.run{"help", "qqqqqq"}
-    assert.same({"", "gibbous: there is no help on 'qqqqqq'; ??qqqqqq looks for words\n"}, {out, err})
+    assert.same({"", "gibbous: there is no help on 'qqqqqq'\n"}, {out, err})
     assert.equal(1, code)
+    assert.equal("gibbous: there is no help on 'gb.lnspace', did you mean 'gb.linspace'?\n",
+      (select(2, process.run{"help", "gb.lnspace"})))
+  end)
+
+  it("looks for a word that names nothing", function()
+    local out <const>, _, code <const> = process.run{"help", "marginal"}
+    assert.matches("^model:log_marginal_likelihood ", out)
+    assert.equal(0, code)
+  end)
+
+  it("fails where what it says does not go out", function()
+    for _, topic in ipairs{"", " gb.rand"} do
+      local how <const>, _, code <const> = os.execute(process.binary .. " help" .. topic .. " >/dev/full 2>/dev/null")
+      assert.same({nil, 1}, {how, code})
+    end
+  end)
+end)
+
+describe("gibbous run", function()
+  it("needs a script", function()
+    local _, err <const>, code <const> = process.run{"run"}
+    assert.same({"gibbous: run needs a script: gibbous run script [args]\n", 1}, {err, code})
   end)
 end)
 
@@ -108,7 +130,11 @@ describe("gibbous reference", function()
     with_directory(function(path)
       assert.equal("", (process.run{"reference", path .. "/out.html"}))
       assert.equal(page, read(path .. "/out.html"))
-      assert.matches("^gibbous: cannot write /dev/null/x.html: ", (select(2, process.run{"reference", "/dev/null/x.html"})))
+      assert.matches("^gibbous: cannot write '/dev/null/x.html': ", (select(2, process.run{"reference", "/dev/null/x.html"})))
+      assert(os.execute("mkfifo '" .. path .. "/pipe'"))
+      local _, err <const>, code <const> = process.run{"reference", path .. "/pipe"}
+      assert.same({"gibbous: cannot write '" .. path .. "/pipe': it is not a plain file\n", 1}, {err, code})
+      assert.is_true(os.execute("test -p '" .. path .. "/pipe'"))
     end)
     assert.equal("gibbous: reference needs OUT.html: gibbous reference OUT.html\n", (select(2, process.run{"reference"})))
   end)

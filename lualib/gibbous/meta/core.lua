@@ -338,6 +338,11 @@ function core.figure_save(f, path, width, height, made) end
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
 
+--- Writes a file, whole or not at all. Errors: io, also where something other than a plain file is there.
+---@param path string
+---@param text string
+function core.write_file(path, text) end
+
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
 

@@ -2,7 +2,6 @@
 --- and settings that find them.
 local areas <const> = require "gibbous.reference.areas"
 local core <const> = require "gibbous.core"
-local write <const> = require "gibbous.reference.write"
 
 -- Not of scripts.
 local LEFT_OUT <const> = {core = true, shell = true}
@@ -33,12 +32,12 @@ end
 return function(directory)
   local library <const> = directory .. "/library"
   make_directory(library .. "/gibbous")
-  write(library .. "/gibbous.lua", MODULE)
+  core.write_file(library .. "/gibbous.lua", MODULE)
   local count = 1
   for _, area in ipairs(areas) do
     local source <const> = not LEFT_OUT[area[1]] and core.source("gibbous.meta." .. area[1])
     if source then
-      write(("%s/gibbous/%s.lua"):format(library, area[1]), source)
+      core.write_file(("%s/gibbous/%s.lua"):format(library, area[1]), source)
       count = count + 1
     end
   end
@@ -48,6 +47,6 @@ return function(directory)
     print(('%s is there and stays: it needs "workspace.library": ["%s"]'):format(settings, library))
     return
   end
-  write(settings, SETTINGS)
+  core.write_file(settings, SETTINGS)
   print("settings in " .. settings)
 end
