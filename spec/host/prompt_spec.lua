@@ -111,8 +111,8 @@ describe("a command", function()
   end)
 
   it("that does not exist names the nearest; what is mistyped gets no traceback", function()
-    local _, err <const> = session ":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
-      .. ":\n: timit\n:plot 1 +\n"
+    local _, err <const> = session(":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
+      .. ":\n: timit\n:plot 1 +\n")
     assert.equal("there is no command :timit, did you mean :timeit?\nthere is no command :zzzzzz; :help lists them\n"
       .. ":mem takes nothing after it\na file is missing: :save FILE\na file is missing: :run FILE\n"
       .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
