@@ -177,6 +177,9 @@ describe("unknown names", function()
     end
     raises("index", "did you mean 'shape'?", function() return x.shap end)
     raises("index", "a tensor has no field 'foo'", function() return x.foo end)
+    for _, name in ipairs{"cholesky", "eigh", "logdet", "qr", "solve", "svd"} do
+      raises("index", ("a tensor has no field '%s': use gb.linalg.%s(A"):format(name, name), function() return x[name] end)
+    end
   end)
 
   it("of the library raise too", function()
