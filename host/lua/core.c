@@ -166,9 +166,9 @@ static int core_last_run (lua_State *L) {
   return lgb_pushstats(L, &s);
 }
 
-/* core.write_file(path, text): a file that holds the text, whole or not at all; refused where something other
+/* core.text_write(path, text): a file that holds the text, whole or not at all; refused where something other
 ** than a plain file is there */
-static int core_write_file (lua_State *L) {
+static int core_text_write (lua_State *L) {
   const char *path = lgb_checkstring(L, 1);
   size_t n;
   const char *text = luaL_checklstring(L, 2, &n);
@@ -198,7 +198,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"source", lgb_embed_source},
                                               {"symmetric", core_symmetric},
                                               {"tracing", core_tracing},
-                                              {"write_file", core_write_file},
+                                              {"text_write", core_text_write},
                                               {NULL, NULL}};
 
 static void set_library (lua_State *L, const char *name, const luaL_Reg *functions) {

@@ -57,7 +57,7 @@ end
 
 function M.reference(words)
   local path <const> = one(words, "reference", "OUT.html")
-  return path ~= nil and written(function() core.write_file(path, require "gibbous.reference.html"()) end)
+  return path ~= nil and written(function() core.text_write(path, require "gibbous.reference.html"()) end)
 end
 
 function M.stubs(words)

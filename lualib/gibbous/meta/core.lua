@@ -341,7 +341,7 @@ function core.figure_text(f, columns, rows, colour, ascii) end
 --- Writes a file, whole or not at all. Errors: io, also where something other than a plain file is there.
 ---@param path string
 ---@param text string
-function core.write_file(path, text) end
+function core.text_write(path, text) end
 
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end

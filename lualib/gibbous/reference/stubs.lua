@@ -32,12 +32,12 @@ end
 return function(directory)
   local library <const> = directory .. "/library"
   make_directory(library .. "/gibbous")
-  core.write_file(library .. "/gibbous.lua", MODULE)
+  core.text_write(library .. "/gibbous.lua", MODULE)
   local count = 1
   for _, area in ipairs(areas) do
     local source <const> = not LEFT_OUT[area[1]] and core.source("gibbous.meta." .. area[1])
     if source then
-      core.write_file(("%s/gibbous/%s.lua"):format(library, area[1]), source)
+      core.text_write(("%s/gibbous/%s.lua"):format(library, area[1]), source)
       count = count + 1
     end
   end
@@ -47,6 +47,6 @@ return function(directory)
     print(('%s is there and stays: it needs "workspace.library": ["%s"]'):format(settings, library))
     return
   end
-  core.write_file(settings, SETTINGS)
+  core.text_write(settings, SETTINGS)
   print("settings in " .. settings)
 end
