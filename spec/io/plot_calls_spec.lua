@@ -139,6 +139,19 @@ describe("a figure with bad input", function()
     raises("option", 'aspect = "equal" needs linear axes', gb.plot.figure, {aspect = "equal", yscale = "log"})
   end)
 
+  it("checks a scale that is set later against what was set before, and can take it back", function()
+    local fig <const> = gb.plot.figure{xlim = {0, 1}}
+    raises("option", "figure:axes: option 'xlim': limits of a log axis must be above 0, got 0", fig.axes, fig, {xscale = "log"})
+    has(fig:line({0, 1}, {1, 2}):text(40, 10), "0.0", "0.5", "1.0")     -- as it was before the refusal
+    local equal <const> = gb.plot.figure{aspect = "equal"}
+    raises("option", 'aspect = "equal" needs linear axes', equal.axes, equal, {yscale = "log"})
+    local function drawn(f) return f:line({1, 1000}, {1, 2}):text(60, 10) end
+    assert.equal(drawn(gb.plot.figure{}), drawn(gb.plot.figure{xscale = "log"}:axes{xscale = "linear"}))
+    local panels <const> = gb.plot.figure{rows = 2, title = "above all"}
+    local _, titles <const> = panels:panel(1):axes{xlabel = "x"}:text(60, 40):gsub("above all", "")
+    assert.equal(1, titles)
+  end)
+
   it("refuses panels, styles and shapes that there are not, and lists what there is", function()
     local fig <const> = gb.plot.figure{rows = 2}
     raises("option", "there is no panel (3, 1); the figure has 2 rows and 1 column", fig.panel, fig, 3)
