@@ -139,6 +139,18 @@ describe("a figure with bad input", function()
     raises("option", 'aspect = "equal" needs linear axes', gb.plot.figure, {aspect = "equal", yscale = "log"})
   end)
 
+  it("writes text that is not UTF-8 with replacement characters", function()
+    local mark <const> = "\u{FFFD}"
+    local fig <const> = gb.plot.figure{title = "a\xffb", xlabel = "\xed\xa0\x80", xticks = {{1, "\xc0\xaf"}, {2, "é\xe2\x82"}}}
+    fig:line({1, 2}, {1, 2}, {label = "\u{FFFE}|\u{1F600}"}):note(1.5, 1.5, "n\xf8<")
+    local path <const> = support.path ".svg"
+    fig:save(path)
+    local svg <const> = support.read(path)
+    assert.is_truthy(utf8.len(svg))
+    has(svg, ">a" .. mark .. "b</text>", ">" .. mark:rep(3) .. "</text>", ">" .. mark:rep(2) .. "</text>",
+      ">é" .. mark:rep(2) .. "</text>", ">" .. mark:rep(3) .. "|\u{1F600}</text>", ">n" .. mark .. "&lt;</text>")
+  end)
+
   it("checks a scale that is set later against what was set before, and can take it back", function()
     local fig <const> = gb.plot.figure{xlim = {0, 1}}
     raises("option", "figure:axes: option 'xlim': limits of a log axis must be above 0, got 0", fig.axes, fig, {xscale = "log"})
