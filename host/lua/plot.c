@@ -125,7 +125,7 @@ static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
   return v;
 }
 
-/* core.figure_ticks(f, panel, axis, at, names): lists of numbers and strings, of an axis that has none */
+/* core.figure_ticks(f, panel, axis, at, names): lists of numbers and strings */
 static int figure_ticks (lua_State *L) {
   static const char *const axes[] = {"x", "y", NULL};
   lgb_enter(L);
@@ -133,7 +133,6 @@ static int figure_ticks (lua_State *L) {
   gb_axis *a = luaL_checkoption(L, 3, NULL, axes) == 0 ? &p->x : &p->y;
   lgb_checktype(L, 4, LUA_TTABLE);
   lgb_checktype(L, 5, LUA_TTABLE);
-  lgb_argcheck(L, a->tick_at == NULL, 3, "the axis has ticks");
   const size_t n = lua_rawlen(L, 5);
   lgb_argcheck(L, n <= 100000 && lua_rawlen(L, 4) == n, 4, "as many places as names expected");
   double *at = lgb_scratch(L, n + 1, sizeof *at);

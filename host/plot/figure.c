@@ -16,10 +16,15 @@ static void mark_clear (gb_mark *m) {
   free(m->label);
 }
 
-static void axis_clear (gb_axis *a) {
+static void ticks_clear (gb_axis *a) {
   for (size_t i = 0; i < a->nticks; i++) free(a->tick_name[i]);
   free(a->tick_name);
   free(a->tick_at);
+  a->nticks = 0;
+}
+
+static void axis_clear (gb_axis *a) {
+  ticks_clear(a);
   free(a->label);
 }
 
@@ -84,6 +89,7 @@ gb_status gb_panel_add (gb_panel *p, const gb_mark *like, gb_error *err) {
 
 gb_status gb_axis_set_ticks (gb_axis *a, size_t n, const double *at, const char *const *names,
                              gb_error *err) {
+  ticks_clear(a);
   a->tick_at = malloc((n + 1) * sizeof *a->tick_at);
   a->tick_name = malloc((n + 1) * sizeof *a->tick_name);
   if (a->tick_at == NULL || a->tick_name == NULL)

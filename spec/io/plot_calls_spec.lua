@@ -151,6 +151,26 @@ describe("a figure with bad input", function()
       ">é" .. mark:rep(2) .. "</text>", ">" .. mark:rep(3) .. "|\u{1F600}</text>", ">n" .. mark .. "&lt;</text>")
   end)
 
+  it("takes named ticks in place of those set before", function()
+    local fig <const> = gb.plot.figure{xticks = {{1, "one"}, {2, "two"}}}:line({1, 2}, {1, 2})
+    has(fig:text(60, 10), "one", "two")
+    local text <const> = fig:axes{xticks = {{2, "deux"}}}:text(60, 10)
+    has(text, "deux")
+    assert.is_nil(text:find("one", 1, true) or text:find("two", 1, true))
+    has(fig:axes{xticks = {}}:text(60, 10), "1.0", "2.0")
+  end)
+
+  it("keeps an aspect as far as the panel has room, whatever the ranges", function()
+    for _, xy in ipairs{{{-1e308, 1e308}, {0, 1}}, {{0, 1}, {-1e308, 1e308}}, {{-1e308, 1e308}, {-1e308, 1e308}},
+      {{0, 1e300}, {0, 1}}} do
+      for _, ending in ipairs{".svg", ".png"} do
+        local path <const> = support.path(ending)
+        gb.plot.figure{aspect = "equal"}:line(xy[1], xy[2]):heatmap(gb.ones(2, 2), {x = xy[1], y = xy[2]}):save(path)
+        if ending == ".svg" then assert.is_nil(support.read(path):find "[%s\"(]%-?nan") end
+      end
+    end
+  end)
+
   it("checks a scale that is set later against what was set before, and can take it back", function()
     local fig <const> = gb.plot.figure{xlim = {0, 1}}
     raises("option", "figure:axes: option 'xlim': limits of a log axis must be above 0, got 0", fig.axes, fig, {xscale = "log"})
