@@ -151,6 +151,19 @@ describe("a figure with bad input", function()
       ">é" .. mark:rep(2) .. "</text>", ">" .. mark:rep(3) .. "|\u{1F600}</text>", ">n" .. mark .. "&lt;</text>")
   end)
 
+  it("takes no string of digits for a number", function()
+    local fig <const> = gb.plot.figure{}
+    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)
+    raises("option", "option 'colour' must be a number of the palette", fig.line, fig, {1}, {1}, {colour = "1"})
+    raises("option", "option 'ard' must be true, or the number of columns, 1 or more, got string 2", gb.kernels.rbf, {ard = "2"})
+    raises("option", "option 'degree' must be a whole number, 1 or more, got string 2", gb.kernels.polynomial, {degree = "2"})
+  end)
+
+  it("draws clusters by labels in a list or a tensor", function()
+    local x <const>, labels <const> = gb.rand(4, 2, {seed = 1}), {1, 1, 2, 2}
+    assert.equal(gb.plot.clusters(x, gb.tensor(labels)):text(60, 12), gb.plot.clusters(x, labels):text(60, 12))
+  end)
+
   it("takes named ticks in place of those set before", function()
     local fig <const> = gb.plot.figure{xticks = {{1, "one"}, {2, "two"}}}:line({1, 2}, {1, 2})
     has(fig:text(60, 10), "one", "two")

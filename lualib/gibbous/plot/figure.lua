@@ -58,7 +58,7 @@ end
 function methods.text(self, columns, rows, opts)
   local o <const> = options.parse(opts, {ascii = "boolean"}, "figure:text")
   local w <const>, h <const> = core.terminal()
-  local function fits(v, least) return v == nil or math.tointeger(v) and v >= least and v <= 1000 end
+  local function fits(v, least) return v == nil or options.integral(v) and v >= least and v <= 1000 end
   if not fits(columns, 20) or not fits(rows, 8) then
     core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(
       tostring(columns or w), tostring(rows or h)))

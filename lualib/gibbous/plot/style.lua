@@ -40,7 +40,7 @@ local function named(tables, also, words)
 end
 
 local function is_colour(v)
-  return math.tointeger(v) ~= nil and v >= 1 and v <= 64 or type(v) == "string" and v:match "^#%x%x%x%x%x%x$" ~= nil
+  return options.integral(v) and v >= 1 and v <= 64 or type(v) == "string" and v:match "^#%x%x%x%x%x%x$" ~= nil
 end
 
 local colour <const> = named({PALETTE, NAMED}, is_colour, "a number of the palette from 1, \"#rrggbb\", or one of ")
