@@ -8,8 +8,8 @@ local M <const> = {}
 local OPEN <const> = {["("] = true, ["{"] = true, ["<"] = true, ["["] = true}
 local CLOSE <const> = {[")"] = true, ["}"] = true, [">"] = true, ["]"] = true}
 
---- A type at the start of 'text', which ends at the first blank outside brackets and quotation marks, and what follows it. After ':' and ',' a type
--- goes on ("fun(x: number): number"), and so it does behind '|'.
+--- A type at the start of 'text', which ends at the first blank outside brackets and quotation marks, and what follows it. After
+-- ':' and ',' a type goes on ("fun(x: number): number"), and so it does behind '|'.
 function M.type_and_text(text)
   local plain <const>, rest <const> = text:match "^([%w_.?|]*[%w_.?])%s+([^|].*)$"
   if plain then return plain, rest end
