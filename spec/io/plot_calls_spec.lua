@@ -164,6 +164,23 @@ describe("a figure with bad input", function()
     assert.equal(gb.plot.clusters(x, gb.tensor(labels)):text(60, 12), gb.plot.clusters(x, labels):text(60, 12))
   end)
 
+  it("has the defaults that its documentation says", function()
+    local function drawn(draw)
+      local path <const> = support.path ".svg"
+      draw(gb.plot.figure{}:line({0, 1}, {0, 1})):save(path)
+      return (support.read(path):gsub("<metadata>.-</metadata>", ""):gsub("surface%d+", ""))
+    end
+    local options <const> = require "gibbous.reference".options
+    for _, name in ipairs{"hline", "vline"} do
+      for _, o in ipairs(options("figure:" .. name)) do
+        local said <const> = o.key == "dash" and o.text:match 'default: "(.-)"'
+        if said then
+          assert.equal(drawn(function(f) return f[name](f, 0.5, {dash = said}) end), drawn(function(f) return f[name](f, 0.5) end))
+        end
+      end
+    end
+  end)
+
   it("takes named ticks in place of those set before", function()
     local fig <const> = gb.plot.figure{xticks = {{1, "one"}, {2, "two"}}}:line({1, 2}, {1, 2})
     has(fig:text(60, 10), "one", "two")
