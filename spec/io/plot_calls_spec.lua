@@ -151,6 +151,14 @@ describe("a figure with bad input", function()
       ">é" .. mark:rep(2) .. "</text>", ">" .. mark:rep(3) .. "|\u{1F600}</text>", ">n" .. mark .. "&lt;</text>")
   end)
 
+  it("refuses sizes and widths that are not finite", function()
+    local fig <const> = gb.plot.figure{}
+    raises("option", "figure:note: option 'size' must be a positive number, got number inf", fig.note, fig, 1, 1, "a",
+      {size = math.huge})
+    raises("option", "option 'width' must be a positive number, got number inf", fig.line, fig, {1}, {1}, {width = math.huge})
+    raises("option", "option 'width' must be a positive number, got number nan", fig.line, fig, {1}, {1}, {width = 0 / 0})
+  end)
+
   it("takes no string of digits for a number", function()
     local fig <const> = gb.plot.figure{}
     raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)

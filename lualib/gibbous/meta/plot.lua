@@ -385,7 +385,7 @@ function figure:note(x, y, text, o) end
 
 ---@class gibbous.across.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: grey
 ---@field width? number  points
 ---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "dashed"
 ---@field alpha? number  above 0, 1 at most
