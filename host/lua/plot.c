@@ -85,18 +85,18 @@ static void text_field (lua_State *L, int arg, const char *name, char **slot) {
 }
 
 /* core.figure_axes(f, panel, o): o.title, xlabel, ylabel; xlog, ylog, equal, bare, no_grid; xlo, xhi, ylo, yhi;
-** legend, a number. What is absent stays as it is. */
+** legend, a number. Flags that are absent are off; what else is absent stays as it is. */
 static int figure_axes (lua_State *L) {
   gb_panel *p = check_panel(L);
   lgb_checktype(L, 3, LUA_TTABLE);
   text_field(L, 3, "title", &p->title);
   text_field(L, 3, "xlabel", &p->x.label);
   text_field(L, 3, "ylabel", &p->y.label);
-  p->x.log = p->x.log || flag_field(L, 3, "xlog");
-  p->y.log = p->y.log || flag_field(L, 3, "ylog");
-  p->equal = p->equal || flag_field(L, 3, "equal");
-  p->bare = p->bare || flag_field(L, 3, "bare");
-  p->no_grid = p->no_grid || flag_field(L, 3, "no_grid");
+  p->x.log = flag_field(L, 3, "xlog");
+  p->y.log = flag_field(L, 3, "ylog");
+  p->equal = flag_field(L, 3, "equal");
+  p->bare = flag_field(L, 3, "bare");
+  p->no_grid = flag_field(L, 3, "no_grid");
   p->x.lo = number_field(L, 3, "xlo", p->x.lo);
   p->x.hi = number_field(L, 3, "xhi", p->x.hi);
   p->y.lo = number_field(L, 3, "ylo", p->y.lo);
@@ -125,7 +125,7 @@ static const double *values (lua_State *L, lgb_session *s, int arg, size_t *n) {
   return v;
 }
 
-/* core.figure_ticks(f, panel, axis, at, names): lists of numbers and strings, of an axis that has none */
+/* core.figure_ticks(f, panel, axis, at, names): lists of numbers and strings */
 static int figure_ticks (lua_State *L) {
   static const char *const axes[] = {"x", "y", NULL};
   lgb_enter(L);
@@ -133,7 +133,6 @@ static int figure_ticks (lua_State *L) {
   gb_axis *a = luaL_checkoption(L, 3, NULL, axes) == 0 ? &p->x : &p->y;
   lgb_checktype(L, 4, LUA_TTABLE);
   lgb_checktype(L, 5, LUA_TTABLE);
-  lgb_argcheck(L, a->tick_at == NULL, 3, "the axis has ticks");
   const size_t n = lua_rawlen(L, 5);
   lgb_argcheck(L, n <= 100000 && lua_rawlen(L, 4) == n, 4, "as many places as names expected");
   double *at = lgb_scratch(L, n + 1, sizeof *at);

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "plot/palette.h"
+#include "plot/utf8.h"
 
 static void mark_clear (gb_mark *m) {
   free(m->x);
@@ -15,10 +16,15 @@ static void mark_clear (gb_mark *m) {
   free(m->label);
 }
 
-static void axis_clear (gb_axis *a) {
+static void ticks_clear (gb_axis *a) {
   for (size_t i = 0; i < a->nticks; i++) free(a->tick_name[i]);
   free(a->tick_name);
   free(a->tick_at);
+  a->nticks = 0;
+}
+
+static void axis_clear (gb_axis *a) {
+  ticks_clear(a);
   free(a->label);
 }
 
@@ -48,7 +54,7 @@ gb_status gb_figure_init (gb_figure *f, size_t rows, size_t columns, gb_error *e
 }
 
 gb_status gb_figure_set_text (char **slot, const char *text, gb_error *err) {
-  char *copy = strdup(text == NULL ? "" : text);
+  char *copy = gb_utf8_copy(text);
   if (copy == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a label");
   free(*slot);
   *slot = copy;
@@ -70,7 +76,7 @@ gb_status gb_panel_add (gb_panel *p, const gb_mark *like, gb_error *err) {
   const bool grid = like->kind == GB_MARK_HEATMAP;
   gb_mark m = *like;
   m.x = m.y = m.hi = NULL;
-  m.label = strdup(like->label == NULL ? "" : like->label);
+  m.label = gb_utf8_copy(like->label);
   if (m.label == NULL || !copy_values(&m.x, like->x, grid ? 2 : m.n) ||
       !copy_values(&m.y, like->y, grid ? 2 : m.n) ||
       !copy_values(&m.hi, like->hi, grid ? m.n * m.rows : m.n)) {
@@ -83,13 +89,14 @@ gb_status gb_panel_add (gb_panel *p, const gb_mark *like, gb_error *err) {
 
 gb_status gb_axis_set_ticks (gb_axis *a, size_t n, const double *at, const char *const *names,
                              gb_error *err) {
+  ticks_clear(a);
   a->tick_at = malloc((n + 1) * sizeof *a->tick_at);
   a->tick_name = malloc((n + 1) * sizeof *a->tick_name);
   if (a->tick_at == NULL || a->tick_name == NULL)
     return gb_fail(err, GB_ENOMEM, "no memory for %zu ticks", n);
   for (; a->nticks < n; a->nticks++) {
     a->tick_at[a->nticks] = at[a->nticks];
-    a->tick_name[a->nticks] = strdup(names[a->nticks]);
+    a->tick_name[a->nticks] = gb_utf8_copy(names[a->nticks]);
     if (a->tick_name[a->nticks] == NULL) return gb_fail(err, GB_ENOMEM, "no memory for %zu ticks", n);
   }
   return GB_OK;

@@ -97,11 +97,11 @@ typedef struct gb_figure {
 gb_status gb_figure_init (gb_figure *f, size_t rows, size_t columns, gb_error *err);
 void gb_figure_clear (gb_figure *f);
 
-/* Takes copies. Values that are not finite appear as gaps. Errors: ENOMEM. */
+/* Takes copies; of texts, with a replacement character for what is not UTF-8. Values that are not finite appear as gaps. Errors: ENOMEM. */
 gb_status gb_figure_set_text (char **slot, const char *text, gb_error *err);
 /* 'like' has everything but the arrays and the label. Its x, y, hi are copied where they are not NULL. */
 gb_status gb_panel_add (gb_panel *p, const gb_mark *like, gb_error *err);
-/* n names at these places in place of numbers, where there were none yet. */
+/* n names at these places in place of numbers, and of names that were set before. */
 gb_status gb_axis_set_ticks (gb_axis *a, size_t n, const double *at, const char *const *names, gb_error *err);
 
 bool gb_mark_is_area (

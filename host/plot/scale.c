@@ -83,8 +83,8 @@ static void limit (gb_scale *s, const gb_axis *a) {
   if (high) s->hi = a->hi;
   if (s->lo < s->hi) return;
   const double span = fmax(fabs(low ? s->lo : s->hi), 1);
-  if (low) s->hi = s->log ? 10 * s->lo : s->lo + span;
-  else s->lo = s->log ? s->hi / 10 : s->hi - span;
+  if (low) s->hi = fmin(s->log ? 10 * s->lo : s->lo + span, DBL_MAX);
+  else s->lo = s->log ? fmax(s->hi / 10, DBL_TRUE_MIN) : fmax(s->hi - span, -DBL_MAX);
 }
 
 static bool shares (const gb_figure *f, size_t a, size_t b, bool vertical) {

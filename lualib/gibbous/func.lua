@@ -69,7 +69,7 @@ local function inferred(f, list, shapes)
     core.raise("option", ("%s: shape must give a list of extents, got %s"):format(f.name, core.type(shape)))
   end
   for i, n in ipairs(shape) do
-    if math.tointeger(n) == nil or n < 0 then
+    if not options.integral(n) or n < 0 then
       core.raise("shape", ("%s: shape gave extent %s at position %d"):format(f.name, tostring(n), i))
     end
   end

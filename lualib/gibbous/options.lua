@@ -30,7 +30,10 @@ function M.nearest(name, names)
   return core.nearest(name, sorted)
 end
 
-local function integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
+--- Is v a whole number? Strings of digits, which math.tointeger takes, are none: they cannot be compared with numbers.
+function M.integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
+
+local integral <const> = M.integral
 
 local checks <const> = {
   any = function() return true end,

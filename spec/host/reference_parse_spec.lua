@@ -83,6 +83,12 @@ describe("a declaration", function()
       by["gibbous.x"].fields)
   end)
 
+  it("has a type whose values in quotation marks have blanks", function()
+    assert.same({'"auto"|"top left"|":"', '"auto": where it fits'},
+      {parse.type_and_text '"auto"|"top left"|":"  "auto": where it fits'})
+    assert.same({'"top left"|"off"', "where"}, {parse.type_and_text '"top left"|"off"  where'})
+  end)
+
   it("has options in a table type", function()
     assert.same({{key = "tol", type = "number", text = ""}, {key = "at", type = "table<string, number>", text = ""}},
       parse.inline_keys(by["gb.make"].args[3].type))

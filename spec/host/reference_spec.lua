@@ -1,4 +1,5 @@
 local core <const> = require "gibbous.core"
+local gb <const> = require "gibbous"
 local reachable <const> = require "spec.reachable"
 local reference <const> = require "gibbous.reference"
 
@@ -92,5 +93,15 @@ describe("the documentation", function()
       end
     end
     assert.same({}, sorted(bare))
+  end)
+
+  it("has the defaults of solvers as they are", function()
+    for _, name in ipairs{"cg", "minres", "sdd", "alternating_projections", "lanczos"} do
+      local made <const> = gb.solvers[name]{}.o
+      for _, option in ipairs(reference.options("gb.solvers." .. name)) do
+        local said <const> = tonumber(option.text:match "default: ([%d.e+-]+)$")
+        if said and made[option.key] ~= nil then assert.equal(made[option.key], said, name .. " " .. option.key) end
+      end
+    end
   end)
 end)

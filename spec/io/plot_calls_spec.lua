@@ -139,6 +139,89 @@ describe("a figure with bad input", function()
     raises("option", 'aspect = "equal" needs linear axes', gb.plot.figure, {aspect = "equal", yscale = "log"})
   end)
 
+  it("writes text that is not UTF-8 with replacement characters", function()
+    local mark <const> = "\u{FFFD}"
+    local fig <const> = gb.plot.figure{title = "a\xffb", xlabel = "\xed\xa0\x80", xticks = {{1, "\xc0\xaf"}, {2, "é\xe2\x82"}}}
+    fig:line({1, 2}, {1, 2}, {label = "\u{FFFE}|\u{1F600}"}):note(1.5, 1.5, "n\xf8<")
+    local path <const> = support.path ".svg"
+    fig:save(path)
+    local svg <const> = support.read(path)
+    assert.is_truthy(utf8.len(svg))
+    has(svg, ">a" .. mark .. "b</text>", ">" .. mark:rep(3) .. "</text>", ">" .. mark:rep(2) .. "</text>",
+      ">é" .. mark:rep(2) .. "</text>", ">" .. mark:rep(3) .. "|\u{1F600}</text>", ">n" .. mark .. "&lt;</text>")
+  end)
+
+  it("refuses sizes and widths that are not finite", function()
+    local fig <const> = gb.plot.figure{}
+    raises("option", "figure:note: option 'size' must be a positive number, got number inf", fig.note, fig, 1, 1, "a",
+      {size = math.huge})
+    raises("option", "option 'width' must be a positive number, got number inf", fig.line, fig, {1}, {1}, {width = math.huge})
+    raises("option", "option 'width' must be a positive number, got number nan", fig.line, fig, {1}, {1}, {width = 0 / 0})
+  end)
+
+  it("takes no string of digits for a number", function()
+    local fig <const> = gb.plot.figure{}
+    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)
+    raises("option", "option 'colour' must be a number of the palette", fig.line, fig, {1}, {1}, {colour = "1"})
+    raises("option", "option 'ard' must be true, or the number of columns, 1 or more, got string 2", gb.kernels.rbf, {ard = "2"})
+    raises("option", "option 'degree' must be a whole number, 1 or more, got string 2", gb.kernels.polynomial, {degree = "2"})
+  end)
+
+  it("draws clusters by labels in a list or a tensor", function()
+    local x <const>, labels <const> = gb.rand(4, 2, {seed = 1}), {1, 1, 2, 2}
+    assert.equal(gb.plot.clusters(x, gb.tensor(labels)):text(60, 12), gb.plot.clusters(x, labels):text(60, 12))
+  end)
+
+  it("has the defaults that its documentation says", function()
+    local function drawn(draw)
+      local path <const> = support.path ".svg"
+      draw(gb.plot.figure{}:line({0, 1}, {0, 1})):save(path)
+      return (support.read(path):gsub("<metadata>.-</metadata>", ""):gsub("surface%d+", ""))
+    end
+    local options <const> = require "gibbous.reference".options
+    for _, name in ipairs{"hline", "vline"} do
+      for _, o in ipairs(options("figure:" .. name)) do
+        local said <const> = o.key == "dash" and o.text:match 'default: "(.-)"'
+        if said then
+          assert.equal(drawn(function(f) return f[name](f, 0.5, {dash = said}) end), drawn(function(f) return f[name](f, 0.5) end))
+        end
+      end
+    end
+  end)
+
+  it("takes named ticks in place of those set before", function()
+    local fig <const> = gb.plot.figure{xticks = {{1, "one"}, {2, "two"}}}:line({1, 2}, {1, 2})
+    has(fig:text(60, 10), "one", "two")
+    local text <const> = fig:axes{xticks = {{2, "deux"}}}:text(60, 10)
+    has(text, "deux")
+    assert.is_nil(text:find("one", 1, true) or text:find("two", 1, true))
+    has(fig:axes{xticks = {}}:text(60, 10), "1.0", "2.0")
+  end)
+
+  it("keeps an aspect as far as the panel has room, whatever the ranges", function()
+    for _, xy in ipairs{{{-1e308, 1e308}, {0, 1}}, {{0, 1}, {-1e308, 1e308}}, {{-1e308, 1e308}, {-1e308, 1e308}},
+      {{0, 1e300}, {0, 1}}} do
+      for _, ending in ipairs{".svg", ".png"} do
+        local path <const> = support.path(ending)
+        gb.plot.figure{aspect = "equal"}:line(xy[1], xy[2]):heatmap(gb.ones(2, 2), {x = xy[1], y = xy[2]}):save(path)
+        if ending == ".svg" then assert.is_nil(support.read(path):find "[%s\"(]%-?nan") end
+      end
+    end
+  end)
+
+  it("checks a scale that is set later against what was set before, and can take it back", function()
+    local fig <const> = gb.plot.figure{xlim = {0, 1}}
+    raises("option", "figure:axes: option 'xlim': limits of a log axis must be above 0, got 0", fig.axes, fig, {xscale = "log"})
+    has(fig:line({0, 1}, {1, 2}):text(40, 10), "0.0", "0.5", "1.0")     -- as it was before the refusal
+    local equal <const> = gb.plot.figure{aspect = "equal"}
+    raises("option", 'aspect = "equal" needs linear axes', equal.axes, equal, {yscale = "log"})
+    local function drawn(f) return f:line({1, 1000}, {1, 2}):text(60, 10) end
+    assert.equal(drawn(gb.plot.figure{}), drawn(gb.plot.figure{xscale = "log"}:axes{xscale = "linear"}))
+    local panels <const> = gb.plot.figure{rows = 2, title = "above all"}
+    local _, titles <const> = panels:panel(1):axes{xlabel = "x"}:text(60, 40):gsub("above all", "")
+    assert.equal(1, titles)
+  end)
+
   it("refuses panels, styles and shapes that there are not, and lists what there is", function()
     local fig <const> = gb.plot.figure{rows = 2}
     raises("option", "there is no panel (3, 1); the figure has 2 rows and 1 column", fig.panel, fig, 3)

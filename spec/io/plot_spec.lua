@@ -186,7 +186,7 @@ describe("what a figure is drawn from", function()
     local each <const> = {ylog = true, ylo = 1}
     assert.same({{"figure", 2, 2, "all", true, false}, {"axes", "F", 1, each}, {"axes", "F", 2, each}, {"axes", "F", 3, each},
       {"axes", "F", 4, each}, {"add", "F", 3, "line", {1}, {2}, "nil", {}},
-      {"axes", "F", 3, {title = "third", legend = 6, xlo = 0, xhi = 5, ylog = true, no_grid = true}}}, got)
+      {"axes", "F", 3, {title = "third", legend = 6, xlo = 0, xhi = 5, ylog = true, ylo = 1, no_grid = true}}}, got)
   end)
 
   it("is shown once, as the terminal can and as GIBBOUS_GRAPHICS says", function()

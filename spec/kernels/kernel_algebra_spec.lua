@@ -401,7 +401,9 @@ describe("a kernel, to the letter,", function()
     assert.equal("gb.kernels.rbf: ard = true gives each column a lengthscale of its own; 'lengthscale' is one shared gb.param",
       said("option", K.rbf, {ard = true, lengthscale = gb.param(1)}))
     assert.is_true(rawequal(p, K.rbf{ard = true, lengthscale = p}.lengthscale))
-    for _, v in ipairs{0, -1, 1.5, "x"} do raises("option", "gb.kernels.rbf: bad value for option 'ard'", K.rbf, {ard = v}) end
+    for _, v in ipairs{0, -1, 1.5, "x"} do
+      raises("option", "gb.kernels.rbf: option 'ard' must be true, or the number of columns, 1 or more", K.rbf, {ard = v})
+    end
     for key, kind in pairs{active_dims = "table", ard = false} do
       if kind then
         assert.equal(("gb.kernels.rbf: option '%s' must be %s, got number 3"):format(key, kind), said("option", K.rbf, {[key] = 3}))

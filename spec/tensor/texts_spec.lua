@@ -52,7 +52,7 @@ local texts <const> = {
   {"K.spectral_mixture{components = 2}", "spectral_mixture{components=2, means={1, 2}, variances={1, 1}, weights={0.5, 0.5}}"},
   {"K.linear{}", "linear{variance=1}"},
   {"K.polynomial{degree = 3}", "polynomial{degree=3, offset=1, variance=1}"},
-  {"K.polynomial{degree = 0}", "option: gb.kernels.polynomial: bad value for option 'degree', got number 0"},
+  {"K.polynomial{degree = 0}", "option: gb.kernels.polynomial: option 'degree' must be a whole number, 1 or more, got number 0"},
   {"K.arc_cosine{order = 2}", "arc_cosine{order=2, bias_variance=1, weight_variance=1, variance=1}"},
   {"K.arc_cosine{order = 3}", "option: gb.kernels.arc_cosine: option 'order' must be one of 0, 1, 2, got number 3"},
   {"K.constant{}", "constant{variance=1}"},

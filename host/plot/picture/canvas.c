@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plot/utf8.h"
+
 double gb_canvas_x (const gb_canvas *c, double x) {
   return c->left + gb_scale_at(&c->x, x) * (c->right - c->left);
 }
@@ -55,9 +57,12 @@ void gb_page_print (gb_page *p, const char *fmt, ...) {
 }
 
 void gb_page_escape (gb_page *p, const char *s) {
-  for (; *s != '\0'; s++) {
+  for (size_t n; *s != '\0'; s += n > 0 ? n : 1) {
     const unsigned char c = (unsigned char)*s;
-    if (c == '&') gb_page_print(p, "&amp;");
+    n = gb_utf8_length(s);
+    if (n == 0) gb_page_print(p, GB_UTF8_REPLACEMENT);
+    else if (n > 1) gb_page_print(p, "%.*s", (int)n, s);
+    else if (c == '&') gb_page_print(p, "&amp;");
     else if (c == '<') gb_page_print(p, "&lt;");
     else if (c == '>') gb_page_print(p, "&gt;");
     else gb_page_print(p, "%c", c < 0x20 && c != '\n' && c != '\t' ? ' ' : c); /* no other control is XML */

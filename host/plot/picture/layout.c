@@ -89,10 +89,12 @@ static void fit_all (gb_page *page, const gb_panel *p, gb_frame *f, double width
   f->value_width = widest(page, &f->vticks);
 }
 
+/* One unit of x as long as one of y, as far as both sides keep the least length. */
 static void keep_aspect (gb_canvas *c) {
   const double w = c->right - c->left, h = c->bottom - c->top;
-  const double unit = fmin(w / (c->x.hi - c->x.lo), h / (c->y.hi - c->y.lo));
-  const double cutx = (w - unit * (c->x.hi - c->x.lo)) / 2, cuty = (h - unit * (c->y.hi - c->y.lo)) / 2;
+  const double x = c->x.hi / 2 - c->x.lo / 2, y = c->y.hi / 2 - c->y.lo / 2; /* halves: neither overflows */
+  const double cutx = (w - fmax(fmin(w, h / y * x), LEAST)) / 2,
+               cuty = (h - fmax(fmin(h, w / x * y), LEAST)) / 2;
   c->left += cutx, c->right -= cutx, c->top += cuty, c->bottom -= cuty;
 }
 

@@ -28,7 +28,9 @@ local function rules(row)
   for _, choice in ipairs(row.choices or {}) do spec[choice[1]] = choice[3] end
   for name, rule in pairs(row.options or {}) do spec[name] = rule end
   if row.ard then
-    spec.ard = function(v) return v == true or math.tointeger(v) ~= nil and v >= 1 end
+    spec.ard = function(v)
+      return v == true or options.integral(v) and v >= 1, "true, or the number of columns, 1 or more"
+    end
   end
   return spec
 end

@@ -2,6 +2,7 @@
 -- its own (automatic relevance).
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
 local power <const> = require "gibbous.kernels.stationary".power
 
 local M <const> = {}
@@ -38,7 +39,7 @@ M.linear = {
 --- (x . z + offset)^degree
 M.polynomial = {
   hyper = {lengthscale = 1.0, offset = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"}, setup = weighted,
-  choices = {{"degree", 2, function(v) return math.tointeger(v) ~= nil and v >= 1 end}},
+  choices = {{"degree", 2, function(v) return options.integral(v) and v >= 1, "a whole number, 1 or more" end}},
   form = function(self, x, z) return power(product(self, x, z) + columns.adopt(self.hyper.offset, x), self.degree) end,
   diag = function(self, x) return power(squared_norm(self, x) + columns.adopt(self.hyper.offset, x), self.degree) end,
 }

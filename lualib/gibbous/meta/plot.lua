@@ -216,7 +216,7 @@ function figure:axes(o) end
 ---@field label? string  in the legend
 ---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
 ---@field width? number  points
----@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid"
+---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid", and the next one for each eight lines
 ---@field marker? gibbous.marker  "circle", "square", "triangle", "diamond", "plus", "cross"
 ---@field size? number  points of type
 ---@field alpha? number  above 0, 1 at most
@@ -250,7 +250,7 @@ function figure:scatter(x, y, o) end
 
 ---@class gibbous.area.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: that of the next line
 ---@field alpha? number  above 0, 1 at most
 
 --- The area between two curves. It has the colour of the next line; a band inside one of its colour is darker.
@@ -385,9 +385,9 @@ function figure:note(x, y, text, o) end
 
 ---@class gibbous.across.series.options
 ---@field label? string  in the legend
----@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: the next of the palette
+---@field colour? gibbous.colour  a number of the palette from 1, a name ("red"), or "#rrggbb"; default: grey
 ---@field width? number  points
----@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "solid"
+---@field dash? gibbous.dash  "solid", "dashed", "dotted", "dashdot"; default: "dashed"
 ---@field alpha? number  above 0, 1 at most
 
 --- A line across the panel.
@@ -410,7 +410,7 @@ function figure:vline(x, o) end
 
 ---@class gibbous.figure.save.options
 ---@field width? number  points; default: 720
----@field height? number  points; default: 440
+---@field height? number  points; default: 440, and 160 more for each row of panels after the first, up to four rows
 
 --- Writes the figure; the ending of the path says how: .svg (its text can be selected), .png (two pixels a point), .pdf. The file says
 --- how it was made: the version, the line of the script, the seed.

@@ -94,11 +94,12 @@ function gb.precond.is(v) end
 ---@class gibbous.iterative.options
 ---@field tol? number  the largest |b - A x| / |b| of a column, below 1; default: 1e-6
 ---@field train_tol? number  the same in a model's fit; default: 'tol' where that is given, else 1e-2
----@field max_iter? integer  steps, or epochs, at most
----@field probes? integer|"exact"  random vectors of the log determinant in a fit
+---@field max_iter? integer  steps at most; default: 1000
+---@field probes? integer  random vectors of the log determinant in a fit; default: 16
 ---@field seed? integer  of the probes; default: 0
 
 ---@class gibbous.cg.options: gibbous.iterative.options
+---@field probes? integer|"exact"  random vectors of the log determinant in a fit, 2 or more; default: 64 up to 1,250 points, 16 from 5,000 on
 ---@field precond? gibbous.precond  a gb.precond value
 ---@field precision? "full"|"mixed"  "mixed": products in f32, residuals and result in f64; default: "mixed" for streamed f64 of 1000 points or more
 
@@ -139,6 +140,8 @@ function gb.solvers.cholesky(o) end
 function gb.solvers.minres(o) end
 
 ---@class gibbous.sdd.options: gibbous.iterative.options
+---@field tol? number  the largest |b - A x| / |b| of a column, below 1; default: 1e-2
+---@field max_iter? integer  steps at most; default: 20000
 ---@field batch? integer  rows of a step; default: 512
 ---@field momentum? number  default: 0.9
 ---@field step? number  step length; by default from the largest eigenvalue and diagonal entry
@@ -153,6 +156,7 @@ function gb.solvers.minres(o) end
 function gb.solvers.sdd(o) end
 
 ---@class gibbous.alternating_projections.options: gibbous.iterative.options
+---@field max_iter? integer  epochs at most; default: 200
 ---@field block? integer  rows solved together; default: 1000
 
 --- Alternating projections, for very many points.

@@ -49,10 +49,14 @@ local function ticks(list, name, what)
   return at, names
 end
 
---- The checked options of a panel, ready for the core. logs: {x, y} of panels whose scale was said before.
-function M.checked(o, what, logs)
-  logs = logs or {}
-  local xlog <const>, ylog <const> = o.xscale == "log" or logs.x, o.yscale == "log" or logs.y
+--- The checked options of a panel, ready for the core. said: the options that were set before; what is set now is added to it
+-- where all of them together are right, since a scale may contradict limits of an earlier call.
+function M.checked(new, what, said)
+  local o <const> = setmetatable({}, {__index = function(_, key)
+    if new[key] ~= nil then return new[key] end
+    return said[key]
+  end})
+  local xlog <const>, ylog <const> = o.xscale == "log", o.yscale == "log"
   local out <const> = {title = o.title or nil, xlabel = o.xlabel or nil, ylabel = o.ylabel or nil, xlog = xlog, ylog = ylog,
     equal = o.aspect == "equal", no_grid = o.grid == false, bare = o.colour_bar == false}
   out.legend = o.legend and index_of(LEGENDS, o.legend) or o.legend == false and index_of(LEGENDS, "off") or nil
@@ -63,9 +67,10 @@ function M.checked(o, what, logs)
   end
   local named <const> = {}
   for _, axis in ipairs{"x", "y"} do
-    local list <const> = o[axis .. "ticks"]
+    local list <const> = new[axis .. "ticks"]
     if list then named[axis] = table.pack(ticks(list, axis .. "ticks", what)) end
   end
+  for key in pairs(M.spec) do said[key] = o[key] end
   return out, named
 end
 

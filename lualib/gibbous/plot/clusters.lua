@@ -133,7 +133,8 @@ end
 --- Labels (n), centres (k, d) or nil, and k.
 local function labels_of(x, km, what)
   if core.type(km) == "kmeans" then return km:predict(x), km.centroids, km.k end
-  local labels <const> = core.as_tensor(km)
+  local listed <const> = type(km) == "table" and getmetatable(km) == nil and type(km[1]) == "number"
+  local labels <const> = listed and core.tensor(km) or core.as_tensor(km)
   if labels == nil or labels.ndim ~= 1 then
     core.raise("option", ("%s: a k-means that was fitted, or labels (n), are needed, got %s"):format(what, core.type(km)))
   end

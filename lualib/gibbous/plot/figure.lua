@@ -27,15 +27,13 @@ function methods.panel(self, row, column)
   end
   local k <const> = (r - 1) * self._columns + c
   return setmetatable({_figure = self._figure, _panel = k, _rows = self._rows, _columns = self._columns, _made = self._made,
-    _logs = self._logs}, Figure)
+    _said = self._said}, Figure)
 end
 
 --- Sets title, xlabel, ylabel, xlim, ylim, xscale, yscale, xticks, yticks, legend, aspect, grid, colour_bar of this panel.
 function methods.axes(self, opts)
   local o <const> = options.parse(opts, axes.spec, "figure:axes")
-  local logs <const> = self._logs[self._panel]
-  local given <const>, named <const> = axes.checked(o, "figure:axes", logs)
-  logs.x, logs.y = given.xlog, given.ylog
+  local given <const>, named <const> = axes.checked(o, "figure:axes", self._said[self._panel])
   axes.set(self._figure, self._panel, given, named)
   return self
 end
@@ -60,7 +58,7 @@ end
 function methods.text(self, columns, rows, opts)
   local o <const> = options.parse(opts, {ascii = "boolean"}, "figure:text")
   local w <const>, h <const> = core.terminal()
-  local function fits(v, least) return v == nil or math.tointeger(v) and v >= least and v <= 1000 end
+  local function fits(v, least) return v == nil or options.integral(v) and v >= least and v <= 1000 end
   if not fits(columns, 20) or not fits(rows, 8) then
     core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(
       tostring(columns or w), tostring(rows or h)))
@@ -116,16 +114,18 @@ function M.figure(opts)
   local what <const> = "gb.plot.figure"
   local o <const> = options.parse(opts, spec, what)
   local rows <const>, columns <const> = side(o, "rows"), side(o, "cols")
-  local given <const>, named <const> = axes.checked(o, what)
+  local given <const>, named <const> = axes.checked(o, what, {})
   local several <const> = rows * columns > 1
   local figure <const> = core.figure(rows, columns, several and o.title or "", o.share_x or false, o.share_y or false)
   if several then given.title = nil end
-  local logs <const> = {}
+  local said <const> = {}
   for k = 1, rows * columns do
-    logs[k] = {x = given.xlog, y = given.ylog}
+    said[k] = {}
+    for key in pairs(axes.spec) do said[k][key] = o[key] end
+    if several then said[k].title = nil end
     axes.set(figure, k, given, named)
   end
-  return setmetatable({_figure = figure, _panel = 1, _rows = rows, _columns = columns, _made = made(), _logs = logs}, Figure)
+  return setmetatable({_figure = figure, _panel = 1, _rows = rows, _columns = columns, _made = made(), _said = said}, Figure)
 end
 
 return M

@@ -40,7 +40,7 @@ local function named(tables, also, words)
 end
 
 local function is_colour(v)
-  return math.tointeger(v) ~= nil and v >= 1 and v <= 64 or type(v) == "string" and v:match "^#%x%x%x%x%x%x$" ~= nil
+  return options.integral(v) and v >= 1 and v <= 64 or type(v) == "string" and v:match "^#%x%x%x%x%x%x$" ~= nil
 end
 
 local colour <const> = named({PALETTE, NAMED}, is_colour, "a number of the palette from 1, \"#rrggbb\", or one of ")
@@ -51,9 +51,13 @@ local function is_alpha(v)
   return type(v) == "number" and v > 0 and v <= 1, "a number above 0, 1 at most"
 end
 
+local function is_extent(v)
+  return type(v) == "number" and v > 0 and v < math.huge, "a positive number"
+end
+
 --- The rules of the options of marks of a kind: those named, of the whole list.
 function M.spec(keys, more)
-  local all <const> = {label = "string", colour = colour, width = "positive", dash = dash, marker = marker, size = "positive",
+  local all <const> = {label = "string", colour = colour, width = is_extent, dash = dash, marker = marker, size = is_extent,
     alpha = is_alpha}
   local out <const> = {}
   for key in keys:gmatch "%S+" do out[key] = all[key] end

@@ -8,15 +8,16 @@ local M <const> = {}
 local OPEN <const> = {["("] = true, ["{"] = true, ["<"] = true, ["["] = true}
 local CLOSE <const> = {[")"] = true, ["}"] = true, [">"] = true, ["]"] = true}
 
---- A type at the start of 'text', which ends at the first blank outside brackets, and what follows it. After ':' and ',' a type
--- goes on ("fun(x: number): number"), and so it does behind '|'.
+--- A type at the start of 'text', which ends at the first blank outside brackets and quotation marks, and what follows it. After
+-- ':' and ',' a type goes on ("fun(x: number): number"), and so it does behind '|'.
 function M.type_and_text(text)
   local plain <const>, rest <const> = text:match "^([%w_.?|]*[%w_.?])%s+([^|].*)$"
   if plain then return plain, rest end
   local depth, i = 0, 1
   while i <= #text do
     local c <const> = text:sub(i, i)
-    if OPEN[c] then depth = depth + 1
+    if c == '"' then i = text:find('"', i + 1, true) or #text
+    elseif OPEN[c] then depth = depth + 1
     elseif CLOSE[c] then depth = depth - 1
     elseif c == " " and depth == 0 and not text:find("^[:|,]", i - 1) then break end
     i = i + 1

@@ -229,7 +229,7 @@ function methods.sample(self, k, opts)
   local b <const> = box(self)
   check_session(b, "sample")
   k = k or 1
-  if math.tointeger(k) == nil or k < 1 then
+  if not options.integral(k) or k < 1 then
     core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
   end
   if o.method == "pathwise" and b.many then
