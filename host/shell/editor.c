@@ -259,7 +259,10 @@ static unsigned char paste_key (EditLine *el, int ch) {
   (void)ch;
   gb_editor *e = editor_of(el);
   char *text = read_paste(el);
-  if (text == NULL) return CC_ERROR;
+  if (text == NULL || e->interrupted) { /* of what Ctrl-C ended nothing may reach the next line */
+    free(text);
+    return CC_ERROR;
+  }
   char *last = strrchr(text, '\n');
   if (last == NULL) {
     el_insertstr(el, text);
