@@ -4,10 +4,11 @@
     tests/interrupts.py BINARY [--moments 1000] [--seed 1] [--session 25] [--seconds 3600]
 
 Each moment types an entry drawn at random, sends Ctrl-C to the pseudo-terminal after 0 to 400 ms, waits for the prompt, and then
-types a check: a product of integers, a fit whose numbers were printed before the first Ctrl-C, and the bytes that tensors, plans and
-solvers hold. The entry's values have no names, so these bytes must be about what they were. The table has a row a kind of entry: moments,
-how many of the presses found the entry running, and milliseconds from Ctrl-C to the prompt. With a binary of the sanitizers their
-reports are counted too, leaks at the end of each session among them; its times say nothing. Exit status: 0 if nothing is wrong.
+types a check: a product of integers, a fit whose numbers were printed before the first Ctrl-C, and the bytes that tensors, plans
+and solvers hold. The entry's values have no names, so these bytes must be about what they were. The table has a row a kind of
+entry: moments, how many of the presses found the entry running, how many needed a second press, and milliseconds from Ctrl-C to
+the prompt. With a binary of the sanitizers their reports are counted too, leaks at the end of each session among them; its times
+say nothing. Exit status: 0 if nothing is wrong.
 """
 import argparse
 import collections
@@ -26,29 +27,39 @@ import tempfile
 import termios
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 READING, READ = b"\033[?2004h", b"\033[?2004l"  # the editor begins and ends an entry with these
 PATIENCE = 30.0                                 # seconds until an answer counts as missing
 PRESS_AGAIN = 0.6                               # seconds until a second Ctrl-C, for what catches the first
 KEPT = 1 << 16                                  # bytes: points of the last few fits by cg stay for a while, interrupted or not
 
 SETUP = r"""
-function __fit() local x = gb.linspace(0, 1, 12):unsqueeze(2) local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1} local i = m:fit(x, (6 * x):sin():squeeze(2)) return ('%.17g'):format(m:log_marginal_likelihood():item()) end
+function __fit()
+local x = gb.linspace(0, 1, 12):unsqueeze(2)
+local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+m:fit(x, (6 * x):sin():squeeze(2))
+return ('%.17g'):format(m:log_marginal_likelihood():item())
+end
 function __held() for _ = 1, 3 do collectgarbage() end local r = gb.memory.report() return r.tensor + r.arena + r.workspace end
 function __check(n) local f = __fit() print(('check%d'):format(n), 6 * 7, f, __held()) end
 """
 
-# A block that begins with 'do' runs once or for ever, with a seed s that is new each time, so that no value is remembered from before.
-# {s}: the first seed; {n}: a size from 1 to 9; {d}: the folder of the session.
+# A block that begins with 'do' runs once or for ever, with a seed s that is new each time: no value is
+# remembered from before. {s}: the first seed; {n}: a size from 1 to 9; {d}: the folder of the session.
 ENTRIES = {
-    "fit, direct": ["do local x = gb.rand({n}0 + 100, 2, {{seed = s}}) local m = gb.gp.exact{{kernel = gb.kernels.matern52{{ard = true}},"
+    "fit, direct": ["do local x = gb.rand({n}0 + 100, 2, {{seed = s}}) local m = gb.gp.exact{{kernel ="
+                    " gb.kernels.matern52{{ard = true}},"
                     " noise = 0.1}} m:fit(x, (6 * x):sin():sum(2) + 0.1 * gb.randn({n}0 + 100, {{seed = s}})) end"],
     "fit, cg": ["do local x = gb.rand({n}0 + 100, 2, {{seed = s}}) local m = gb.gp.exact{{kernel = gb.kernels.rbf{{}}, noise = 0.1,"
                 " solver = gb.solvers.cg{{}}}} m:fit(x, (6 * x):sin():sum(2) + 0.1 * gb.randn({n}0 + 100, {{seed = s}})) end"],
     "k-means": ["do local km = gb.kmeans{{k = {n}0, seed = s, n_init = 3}}:fit(gb.rand(20000, 8, {{seed = s}})) end",
-                "do gb.kmeans{{k = {n}0, seed = s, init = 'k-means||', algorithm = 'elkan'}}:fit(gb.rand(5000, 4, {{seed = s}})) end"],
+                "do gb.kmeans{{k = {n}0, seed = s, init = 'k-means||', algorithm = 'elkan'}}:fit(gb.rand(5000, 4,"
+                " {{seed = s}})) end"],
     "product": ["do gb.rand({n}00, 900, {{seed = s}}):matmul(gb.rand(900, 1500, {{seed = s}})):sum():item() end"],
-    "streamed product": ["do local x = gb.rand({n}000, 2, {{seed = s}}) gb.kernels.rbf{{}}(x):matmul(gb.ones({n}000, 3)):sum():item() end"],
-    "Cholesky": ["do local n = {n} * 150 local a = gb.rand(n, 2, {{seed = s}}) gb.linalg.cholesky(a:matmul(a:t()) + gb.eye(n) * 9):sum():item() end"],
+    "streamed product": ["do local x = gb.rand({n}000, 2, {{seed = s}}) gb.kernels.rbf{{}}(x):matmul(gb.ones({n}000,"
+                         " 3)):sum():item() end"],
+    "Cholesky": ["do local n = {n} * 150 local a = gb.rand(n, 2, {{seed = s}}) gb.linalg.cholesky(a:matmul(a:t()) +"
+                 " gb.eye(n) * 9):sum():item() end"],
     "eigh": ["do local n = {n} * 40 local a = gb.rand(n, n, {{seed = s}}) gb.linalg.eigh(a + a:t()):eval() end"],
     "read csv": ["#gb.data.read '{d}/rows.csv':col 'y'", "do gb.data.read '{d}/rows.csv' end"],
     "write files": ["do gb.data.write('{d}/x.npy', gb.rand({n}00, 1000, {{seed = s}})) end",
@@ -58,26 +69,33 @@ ENTRIES = {
     "save a plot": ["do local x = gb.linspace(0, 1, {n}00) gb.plot.figure{{}}:line(x, (s * x):sin()):save '{d}/f.svg' end",
                     "do local x = gb.linspace(0, 1, {n}00) gb.plot.figure{{}}:line(x, (s * x):sin()):save '{d}/f.png' end"],
     "show a plot": ["do local x = gb.linspace(0, 1, {n}00) gb.plot.figure{{}}:scatter(x, (s * x):sin()):show() end"],
-    "Lua loop": ["while true do end", "for i = 1, {n}000000 do local t = {{i}} end", "return ('x'):rep({n}00):gsub('x', function() return 'yy' end)"],
+    "Lua loop": ["while true do end", "for i = 1, {n}000000 do local t = {{i}} end",
+                 "return ('x'):rep({n}00):gsub('x', function() return 'yy' end)"],
     "pcall loop": ["while true do pcall(function() while true do end end) end",
                    "for i = 1, 100000 do pcall(error, {{}}) end",
                    "while true do pcall(function() gb.rand(300, 300):sum():item() end) end"],
     "coroutines": ["for i = 1, 1000000 do coroutine.wrap(function() coroutine.yield(gb.ones(2)) end)() end"],
     "progress": ["for i in gb.progress({n}00000, 'loop') do gb.ones(3):sum():item() end"],
-    "plan": ["do local x = gb.rand({n}000, 2, {{seed = s}}) local p = gb.plan((x:unsqueeze(2) - x:unsqueeze(1)):abs():sum()) p:run() end",
-             "do gb.plan(gb.kernels.rbf{{}}(gb.rand({n}00, 2, {{seed = s}})):matmul(gb.ones({n}00, 1)), {{budget = '2 MiB'}}):explain() end"],
-    "gradient": ["do local x = gb.rand({n}00, 2, {{seed = s}}):requires_grad() gb.grad(gb.kernels.rbf{{}}(x):matmul(gb.randn({n}00, 1,"
+    "plan": ["do local x = gb.rand({n}000, 2, {{seed = s}}) local p = gb.plan((x:unsqueeze(2) -"
+             " x:unsqueeze(1)):abs():sum()) p:run() end",
+             "do gb.plan(gb.kernels.rbf{{}}(gb.rand({n}00, 2, {{seed = s}})):matmul(gb.ones({n}00, 1)), {{budget = '2"
+             " MiB'}}):explain() end"],
+    "gradient": ["do local x = gb.rand({n}00, 2, {{seed = s}}):requires_grad()"
+                 " gb.grad(gb.kernels.rbf{{}}(x):matmul(gb.randn({n}00, 1,"
                  " {{seed = s}})):exp():sum(), x):sum():item() end"],
     "prediction": ["do local x = gb.rand({n}00, 2, {{seed = s}}) local m = gb.gp.exact{{kernel = gb.kernels.rbf{{}}, noise = 0.1}}"
                    " m:condition(x, x:sum(2)) m:predict(x):interval(0.95) end"],
     "print": ["gb.rand({n}000, 300, {{seed = {s}}})", "gb", "gb.memory.report()"],
-    "command": [":help", ":who", ":why", ":mem", ":reload", ":debug", ":up", ":save {d}/s.lua", ":timeit gb.rand(200, 200):sum():item()",
+    "command": [":help", ":who", ":why", ":mem", ":reload", ":debug", ":up", ":save {d}/s.lua",
+                ":timeit gb.rand(200, 200):sum():item()",
                 ":time gb.rand(900, 900, {{seed = {s}}}):sum():item()", ":prof gb.rand(900, 900, {{seed = {s}}}):sum():item()",
                 ":plot gb.rand({n}00, {{seed = {s}}})", ":help gb.kmeans", ":run {d}/loop.lua"],
     "help": ["?gb.gp.exact", "?kmeans", "?x:sum", "?gb.no_such_name"],
-    "completion": ["gb.\t", "gb.gp.ex\t", "gb.kmeans{{\t", "m = gb.gp.exact{{kernel = gb.kernels.\t\t", "io.open '{d}/\t\t", ":ti\t", "gb.rand(3):\t\t"],
+    "completion": ["gb.\t", "gb.gp.ex\t", "gb.kmeans{{\t", "m = gb.gp.exact{{kernel = gb.kernels.\t\t",
+                   "io.open '{d}/\t\t", ":ti\t", "gb.rand(3):\t\t"],
     "paste": ["\033[200~for i = 1, 1e9 do\rlocal t = i\rend\033[201~", "\033[200~local x = gb.rand(9)\rprint(x"],
-    "error": ["gb.ones(3):matmul(gb.ones(4, 4))", "error {{}}", "local t <close> = setmetatable({{}}, {{__close = function() while true do end end}}) error 'x'"],
+    "error": ["gb.ones(3):matmul(gb.ones(4, 4))", "error {{}}",
+              "local t <close> = setmetatable({{}}, {{__close = function() while true do end end}}) error 'x'"],
 }
 UNENTERED = {"completion", "paste"}  # kinds of which Enter is typed only sometimes
 
@@ -92,9 +110,11 @@ class Session:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            env = {**os.environ, "TERM": "xterm", "HOME": folder, "XDG_STATE_HOME": folder, "GIBBOUS_RATES": "fixed", "NO_COLOR": "1",
-                   "ASAN_OPTIONS": f"log_path={folder}/sanitizer:detect_leaks=1", "UBSAN_OPTIONS": f"log_path={folder}/sanitizer:print_stacktrace=1",
-                   "LSAN_OPTIONS": f"suppressions={os.path.dirname(os.path.abspath(__file__))}/lsan.supp:print_suppressions=0"}
+            env = {**os.environ, "TERM": "xterm", "HOME": folder, "XDG_STATE_HOME": folder, "GIBBOUS_RATES": "fixed",
+                   "NO_COLOR": "1",
+                   "ASAN_OPTIONS": f"log_path={folder}/sanitizer:detect_leaks=1",
+                   "UBSAN_OPTIONS": f"log_path={folder}/sanitizer:print_stacktrace=1",
+                   "LSAN_OPTIONS": f"suppressions={HERE}/lsan.supp:print_suppressions=0"}
             os.execve(binary, ["gibbous"], env)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
 
@@ -140,8 +160,9 @@ class Session:
             self.read(end - time.monotonic())
 
     def interrupt(self):
-        """Ctrl-C, again where the first is caught. Gives (was the entry running, presses, seconds until the prompt or None). The terminal
-        throws away what is printed just as Ctrl-C arrives, which may be the prompt: Enter asks for it again, and nothing was timed."""
+        """Ctrl-C, again where the first is caught. Gives (was the entry running, presses, seconds until the prompt or None). The
+        terminal throws away what is printed just as Ctrl-C arrives, which may be the prompt: Enter asks for it again, and nothing
+        was timed."""
         running, begin = not self.at_prompt(), time.monotonic()
         for presses in (1, 2):
             self.mark = len(self.raw)
@@ -230,15 +251,16 @@ class Tally:
             times = sorted(t for k in kinds for t in self.times[k])
             at = lambda q: f"{1e3 * times[min(len(times) - 1, int(q * len(times)))]:8.1f}" if times else "       -"
             count = lambda c: sum(c[k] for k in kinds)
-            print(f"{name:18s} {count(self.moments):7d} {count(self.running):8d} {count(self.second):7d} {at(0.5)} {at(0.95)} {at(1)}")
+            print(f"{name:18s} {count(self.moments):7d} {count(self.running):8d} {count(self.second):7d}", at(0.5), at(0.95), at(1))
 
-        print(f"{'entry':18s} {'moments':>7s} {'running':>8s} {'second':>7s} {'median':>8s} {'95 %':>8s} {'greatest':>8s}   (ms to the prompt,"
-              " one Ctrl-C, entry running)")
-        for kind in self.moments:
+        print(f"{'entry':18s} {'moments':>7s} {'running':>8s} {'second':>7s} {'median':>8s} {'95 %':>8s} {'greatest':>8s}"
+              "   (ms to the prompt, one Ctrl-C, entry running)")
+        for kind in sorted(self.moments):
             row(kind, [kind])
         row("all", list(self.moments))
-        for what in ("crashes", "sessions that ended", "sessions that did not end", "no answer", "checks that were wrong", "memory not given back", "sanitizer reports"):
-            print(f"{what:24s} {self.wrong[what]}")
+        for what in ("crashes", "sessions that ended", "sessions that did not end", "no answer", "checks that were wrong",
+                     "memory not given back", "sanitizer reports"):
+            print(f"{what:25s} {self.wrong[what]}")
         for note in self.notes:
             print("  " + note)
 
@@ -312,7 +334,8 @@ def main():
     for first in range(1, o.moments + 1, o.session):
         if time.monotonic() > end:
             break
-        session(os.path.abspath(o.binary), random.Random(f"{o.seed}/{first}"), range(first, min(first + o.session, o.moments + 1)), tally)
+        numbers = range(first, min(first + o.session, o.moments + 1))
+        session(os.path.abspath(o.binary), random.Random(f"{o.seed}/{first}"), numbers, tally)
     tally.print()
     return 1 if tally.wrong else 0
 
