@@ -109,7 +109,8 @@ static void use_pause (gb_editor *e) {
 }
 
 /* One byte; -1 on Ctrl-C or an error, 0 at the end. The flag is also polled between waits, since a signal
-** that arrives while the line is drawn interrupts no wait. */
+** that arrives while the line is drawn interrupts no wait. NUL is left out: the terminal gives it for a Ctrl-D typed
+** while an entry ran, and libedit would insert the next key as it is. */
 static int read_byte (EditLine *el, unsigned char *byte) {
   for (;;) {
     if (gb_interrupted()) {
@@ -120,6 +121,7 @@ static int read_byte (EditLine *el, unsigned char *byte) {
     const int ready = poll(&p, 1, GLANCE_MS);
     if (ready > 0) {
       const ssize_t n = read(STDIN_FILENO, byte, 1);
+      if (n == 1 && *byte == '\0') continue;
       if (n >= 0) return (int)n;
     }
     if (ready == 0) {
@@ -259,7 +261,10 @@ static unsigned char paste_key (EditLine *el, int ch) {
   (void)ch;
   gb_editor *e = editor_of(el);
   char *text = read_paste(el);
-  if (text == NULL) return CC_ERROR;
+  if (text == NULL || e->interrupted) { /* of what Ctrl-C ended nothing may reach the next line */
+    free(text);
+    return CC_ERROR;
+  }
   char *last = strrchr(text, '\n');
   if (last == NULL) {
     el_insertstr(el, text);

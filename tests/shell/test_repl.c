@@ -251,6 +251,32 @@ static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
   assert_null(strstr(t.text, "stdin:1: never"));
 }
 
+static void ctrl_c_within_a_paste_drops_all_of_it (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "\033[200~y = 1\rerror 'never'"); /* its end does not come */
+  for (double begin = gb_clock(); gb_clock() - begin < 0.5;)
+    read_some(&t, 0.1); /* Ctrl-C would drop it unread */
+  interrupt_line(&t);
+  type_keys(&t, "700 + 77\r");
+  expect(&t, "\n777");
+  leave(&t);
+}
+
+static void ctrl_d_while_an_entry_runs_spoils_no_key_after_it (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "print 'go' t = gb.clock() while gb.clock() - t < 0.5 do end\r");
+  expect(&t, "\ngo");
+  type_keys(&t, "\004");
+  expect(&t, " s]\n");
+  leave(&t);
+}
+
 /* Runs a command that would take minutes, and breaks it off. */
 static void interrupt (const char *command) {
   terminal t;
@@ -476,6 +502,8 @@ int main (void) {
       cmocka_unit_test(what_is_typed_is_kept_in_a_locale_of_ascii),
       cmocka_unit_test(errors_are_red_at_a_terminal),
       cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
+      cmocka_unit_test(ctrl_c_within_a_paste_drops_all_of_it),
+      cmocka_unit_test(ctrl_d_while_an_entry_runs_spoils_no_key_after_it),
       cmocka_unit_test(ctrl_c_stops_a_lua_loop),
       cmocka_unit_test(ctrl_c_stops_a_fold),
       cmocka_unit_test(ctrl_c_stops_a_factorisation),
