@@ -44,7 +44,7 @@ describe("gb.mpi", function()
     raises("option", "ranks", function() gb.kmeans{k = 2, ranks = 3} end)
     raises("index", "MPI begins by itself", function() return gb.mpi.init end)
     raises("index", "gb.kmeans{ranks = true} takes all ranks", function() return gb.mpi.world end)
-    raises("index", "did you mean rank?", function() return gb.mpi.rnk end)
+    raises("index", "did you mean gb.mpi.rank?", function() return gb.mpi.rnk end)
   end)
 
   it("says what is missing", function()
