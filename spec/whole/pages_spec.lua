@@ -26,7 +26,7 @@ local function of_ranks(block) return block:find("gb.mpi", 1, true) end
 local function lacking(block)
   if block:find("cuda:", 1, true) then return (gb.devices().kinds.cuda.count or 0) < 2 and "no two GPUs" end
   if of_ranks(block) then return not gb.mpi.available() and "no MPI" end
-  if block:find("small.bytes == plan.peak", 1, true) then return os.getenv "GIBBOUS_DEVICE" and "the bytes are those of the host" end
+  if block:find("small.bytes == plan.peak", 1, true) then return os.getenv "GIBBOUS_DEVICE" and "they are bytes of the host" end
 end
 
 local function blocks(page)
