@@ -9,7 +9,7 @@ end
 
 local function emulated(gpus, script)
   local out <const>, errors <const>, rc <const> = run(
-    ("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated GIBBOUS_CUDA_PACK=off EMU_DEVICES=%d"):format(gpus), script)
+    ("GIBBOUS_DEVICE= GIBBOUS_CUDA=emulated GIBBOUS_CUDA_PACK=off XDG_CACHE_HOME=/dev/null EMU_DEVICES=%d"):format(gpus), script)
   assert.equal("", errors)
   assert.equal(0, rc)
   return out
