@@ -68,7 +68,7 @@ static void cross_and_square (size_t d, const double *c, const int64_t *s, doubl
   *square = b[0] + b[1];
 }
 
-/* What a cluster adds to the inertia at 0, its points at the centre. */
+/* Of a cluster: the sum of w |x - c|^2 less that of w |x|^2. */
 static double inertia_term (gb_kmeans_run *r, size_t j) {
   const int64_t *s = sum_of(r, j);
   double cross, square;
@@ -134,7 +134,8 @@ static gb_status fill_empty (gb_kmeans_run *r, size_t empty, bool *filled, gb_er
 
 /* -- centres */
 
-/* The centre of a cluster's sum, to 'out'; 'kept', the one it had, where there is none. */
+/* The mean of a cluster's points, or its direction, to 'out'; the centre that it had, 'kept', if the cluster has no points or no
+** direction. */
 static void centre_of (const gb_kmeans_run *r, size_t j, const double *kept, double *out) {
   const size_t d = r->d;
   const int64_t *s = sum_of(r, j);
@@ -150,7 +151,7 @@ static void centre_of (const gb_kmeans_run *r, size_t j, const double *kept, dou
   for (size_t t = 0; t < d; t++) out[t] = gb_kmeans_coordinate(r, t, out[t]);
 }
 
-/* The square of its move. */
+/* Moves a centre, and gives the squared length of the move. */
 static double move_centre (gb_kmeans_run *r, size_t j) {
   const double *kept = r->centre + j * r->d;
   double *out = r->next + j * r->d, square = 0;

@@ -7,7 +7,7 @@
 #include "lua/lgb.h"
 #include "plan/price/profile.h"
 
-/* core.as_tensor(v): v as a tensor, nil if it is none */
+/* core.as_tensor(v): v as a tensor; nil if v is not a tensor */
 static int core_as_tensor (lua_State *L) {
   luaL_checkany(L, 1);
   lua_settop(L, 1);
@@ -50,7 +50,7 @@ static int core_made (lua_State *L) {
   return 2;
 }
 
-/* core.columns(fd): the width of that terminal; nil: it is none, or does not say */
+/* core.columns(fd): the width of the terminal behind a file descriptor; nil if it is not a terminal, or gives no width */
 static int core_columns (lua_State *L) {
   struct winsize w;
   if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);

@@ -11,8 +11,8 @@
 static const char *const owners[] = {"gb.", "gb.linalg.", "tensor:", "plan:", "gb.memory."};
 enum { METHODS = 2 }; /* the first owner of methods */
 
-/* Pushes "x:sum(d, o)" of the first line that begins with "function tensor:sum(", and so on. False: there is none that says
-** more than "..." */
+/* Pushes the call "x:sum(d, o)" that the documentation declares as "function tensor:sum(d, o)". False if it declares no such
+** function, or no more of its arguments than "...". */
 static bool push_form (lua_State *L, const char *owner, const char *name) {
   char head[96];
   const int n = snprintf(head, sizeof head, "\nfunction %s%s(", owner, name);

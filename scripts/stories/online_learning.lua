@@ -93,7 +93,7 @@ local function streamed(n)
 end
 
 print(("one more point: Matern 5/2 in 2 dimensions, f64, appended one by one from %d to %d\n"):format(first, last))
-print("    n   append     anew    ratio   solver (steps)    |mean|      |f_var|    |mean| of solver   factor")
+print("    n   append    refit    ratio   solver (steps)    |mean|      |f_var|    |mean| of solver   factor")
 local results <const> = {}
 for _, n in ipairs(grid) do
   local m <const>, r = at[n], {n = n, append = around(n)}
@@ -149,7 +149,7 @@ for _, way in ipairs{{"median", median}, {"least", least}} do
   print(("  by the %s of each: %.2f at %d, %.2f at %d"):format(name, ratio, where, step, border))
 end
 local target <const> = results[2000] or results[grid[#grid]]
-print(("at n = %d one point is appended %.0f times faster than the model is made anew"):format(target.n,
+print(("at n = %d appending one point is %.0f times as fast as building the model again from all points"):format(target.n,
   target.anew / target.append))
 local thousand <const> = results[1000] or target
 print(("conditioned or given the data at n = %d: means differ by %.1e of their size"):format(thousand.n, thousand.mean))

@@ -8,7 +8,7 @@ local core = {}
 ---@return integer
 function core.memory.room(device) end
 
---- v as a tensor (params give their value), nil if it is none.
+--- v as a tensor (params give their value); nil if v is not a tensor.
 function core.as_tensor(v) end
 
 --- A number of bytes from a number or "1 MiB"; 'what' names it in messages.
@@ -346,7 +346,7 @@ function core.text_write(path, text) end
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
 
---- The width of the terminal that a file descriptor is; nil: it is none, or does not say.
+--- The width of the terminal behind a file descriptor; nil if it is not a terminal, or gives no width.
 ---@param fd integer
 ---@return integer?
 function core.columns(fd) end

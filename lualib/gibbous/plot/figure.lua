@@ -3,6 +3,7 @@ local axes <const> = require "gibbous.plot.axes"
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local progress_line <const> = require "gibbous.progress_line"
 local screen <const> = require "gibbous.plot.screen"
 
 ---@class gibbous.figure
@@ -84,7 +85,7 @@ end
 
 function Figure.__tostring(self)
   local columns <const>, rows <const>, tty <const> = core.terminal()
-  return core.figure_text(self._figure, columns, rows, false, tty and not screen.is_utf8())
+  return core.figure_text(self._figure, columns, rows, false, tty and not progress_line.is_utf8())
 end
 
 -- Making ----------------------------------------------------------------------------------------------------------------------

@@ -1,18 +1,10 @@
 --- Where fig:show() draws: as a picture where the terminal says that it shows them, else as characters.
 local core <const> = require "gibbous.core"
+local progress_line <const> = require "gibbous.progress_line"
 
 local M <const> = {}
 
 local KINDS <const> = {kitty = true, sixel = true, braille = true, off = true}
-
---- Does the locale write UTF-8? By the same variables, in the same order, as the C library.
-function M.is_utf8()
-  for _, name in ipairs{"LC_ALL", "LC_CTYPE", "LANG"} do
-    local v <const> = os.getenv(name)
-    if v and v ~= "" then return v:upper():find "UTF%-?8" ~= nil end
-  end
-  return false
-end
 
 local answer                                  -- what the terminal said, asked once
 
@@ -34,7 +26,7 @@ function M.kind(tty)
     end
     return wanted
   end
-  return tty and asked() or M.is_utf8() and "braille" or "ascii"
+  return tty and asked() or progress_line.is_utf8() and "braille" or "ascii"
 end
 
 return M

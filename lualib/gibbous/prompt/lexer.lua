@@ -83,33 +83,25 @@ end
 local openers <const> = {[")"] = "(", ["]"] = "[", ["}"] = "{"}
 local closers <const> = {["("] = true, ["["] = true, ["{"] = true}
 
---- The index of the bracket that the one at 'at' closes.
-function M.opening(tokens, at)
+--- The index of the last operator, from 'at' backwards, before which at most 'most' of the brackets closed are still to be opened.
+local function back_to(tokens, at, most)
   local depth = 0
   for i = at, 1, -1 do
     local t <const> = tokens[i]
     if t.kind == "operator" then
       if openers[t.text] then depth = depth + 1 end
       if closers[t.text] then depth = depth - 1 end
-      if depth == 0 then return i end
+      if depth <= most then return i end
     end
   end
   return nil
 end
 
+--- The index of the bracket that the one at 'at' closes.
+function M.opening(tokens, at) return back_to(tokens, at, 0) end
+
 --- The index of the innermost bracket that is open after the token at 'at'.
-function M.enclosing(tokens, at)
-  local depth = 0
-  for i = at, 1, -1 do
-    local t <const> = tokens[i]
-    if t.kind == "operator" then
-      if openers[t.text] then depth = depth + 1 end
-      if closers[t.text] then depth = depth - 1 end
-      if depth < 0 then return i end
-    end
-  end
-  return nil
-end
+function M.enclosing(tokens, at) return back_to(tokens, at, -1) end
 
 --- May the token end an expression that can be called, indexed, or asked for a field?
 function M.ends_prefix(t)

@@ -48,7 +48,7 @@ dd { margin: 0; }
 <body>
 <nav>
 <h1>Gibbous $VERSION</h1>
-<input id="search" type="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off">
+<input id="search" type="search" placeholder="Search, or press /" aria-label="Search" autocomplete="off">
 <p id="count"></p>
 $INDEX
 </nav>
