@@ -76,7 +76,7 @@ do
   end
 end
 
--- Against making the model anew ---------------------------------------------------------------------------------------------
+-- Against refitting ------------------------------------------------------------------------------------------------------------
 
 local function around(n) return median(seconds, math.max(first + 2, n - bin), math.min(last, n + bin)) end
 
@@ -98,7 +98,7 @@ local results <const> = {}
 for _, n in ipairs(grid) do
   local m <const>, r = at[n], {n = n, append = around(n)}
   local fresh
-  r.anew, fresh = timed(function() return ready(model():condition(data(n))) end)
+  r.refit, fresh = timed(function() return ready(model():condition(data(n))) end)
   local p <const>, q <const> = m:predict(t), fresh:predict(t)
   r.mean, r.f_var = far(p.mean, q.mean), far(p.f_var, q.f_var)
   local s
@@ -106,7 +106,7 @@ for _, n in ipairs(grid) do
   r.solver_mean = far(s:predict(t).mean, q.mean)
   results[n] = r
   print(("%5d %6.2f ms %8.1f ms %6.0fx %8.0f ms (%3d)    %.1e     %.1e        %.1e      %5.1f MiB"):format(n,
-    r.append * 1e3, r.anew * 1e3, r.anew / r.append, r.solver * 1e3, r.steps, r.mean, r.f_var, r.solver_mean,
+    r.append * 1e3, r.refit * 1e3, r.refit / r.append, r.solver * 1e3, r.steps, r.mean, r.f_var, r.solver_mean,
     m.update.bytes / 2 ^ 20))
 end
 
@@ -150,7 +150,7 @@ for _, way in ipairs{{"median", median}, {"least", least}} do
 end
 local target <const> = results[2000] or results[grid[#grid]]
 print(("at n = %d appending one point is %.0f times as fast as building the model again from all points"):format(target.n,
-  target.anew / target.append))
+  target.refit / target.append))
 local thousand <const> = results[1000] or target
 print(("conditioned or given the data at n = %d: means differ by %.1e of their size"):format(thousand.n, thousand.mean))
 
@@ -193,15 +193,15 @@ end
 
 local centres <const>, medians <const> = curve_of(median)
 local _, leasts <const> = curve_of(least)
-local anew <const>, solved <const> = {}, {}
-for i, n in ipairs(grid) do anew[i], solved[i] = results[n].anew, results[n].solver end
+local refit <const>, solved <const> = {}, {}
+for i, n in ipairs(grid) do refit[i], solved[i] = results[n].refit, results[n].solver end
 local figure <const> = gb.plot.figure{title = "One more observation", xlabel = "observations there already",
   ylabel = "log10 of milliseconds"}
   :line(centres, log_ms(medians), {label = ("append a row: median of %d"):format(bin)})
   :line(grid, log_ms(solved), {label = "conjugate gradients, warm"})
-  :line(grid, log_ms(anew), {label = "factor anew"})
+  :line(grid, log_ms(refit), {label = "refit"})
   :line(centres, log_ms(leasts), {label = "the least of them", colour = 5})
-  :scatter(grid, log_ms(solved), {colour = 2}):scatter(grid, log_ms(anew), {colour = 3})
+  :scatter(grid, log_ms(solved), {colour = 2}):scatter(grid, log_ms(refit), {colour = 3})
 print()
 figure:show()
 if folder then
@@ -211,5 +211,5 @@ end
 
 -- These bounds hold on every machine; times depend on the machine.
 for _, r in pairs(results) do
-  assert(r.mean <= 1e-9 and r.f_var <= 1e-9, "appending does not equal factoring anew")
+  assert(r.mean <= 1e-9 and r.f_var <= 1e-9, "appending does not equal refitting")
 end
