@@ -15,6 +15,7 @@ bad=$(
   grep -rnE '#include "(graph|lower|plan|iterate|solve|embed|io|plot|lua|shell)/' host/cpu
   grep -rnE '#include "(program|graph|lower|plan|iterate|solve|embed|plot|lua|shell)/' host/io
   grep -rnE '#include "(device|tensor|program|graph|lower|plan|iterate|solve|embed|io|lua|shell)/' host/plot
+  grep -rnE '#include "(device|tensor|program|graph|lower|plan|iterate|solve|embed|io|plot|lua|shell)/' host/system
   # The device of the other library: what a device needs of host/, nothing above, and nobody includes it.
   grep -rnE '#include "' cuda | grep -vE '#include "(cuda|base|device|program|arith)/|"cuda_emulation/device\.h"'
   grep -rnE '#include "cuda/' host tests --include='*.[ch]*' | grep -vE '^tests/cuda(_emulation)?/'
@@ -23,7 +24,7 @@ bad=$(
   grep -rnE '#include *[<"](mpi\.h|mpi/)' host cuda tests --include='*.[ch]*' | grep -v '^host/mpi/'
   # A device is reached through device/device.h alone.
   grep -rnE '#include "cpu/' host/base host/device host/tensor host/program host/cluster host/graph host/lower host/plan \
-    host/iterate host/solve host/embed host/io host/plot host/lua host/shell
+    host/iterate host/solve host/embed host/io host/plot host/system host/lua host/shell
   # What programs include, and the arithmetic that all devices share, stand alone.
   grep -rn '#include *"' host/include host/arith
   # Solvers name no device: threads are the device's.

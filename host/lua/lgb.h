@@ -228,6 +228,7 @@ void lgb_operators (lua_State *L); /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[], lgb_cluster_functions[], lgb_estimates_functions[],
     lgb_factor_functions[];
+extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[],
     lgb_kernel_functions[], lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[],
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
@@ -237,6 +238,9 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
 void lgb_bench_meta (lua_State *L);
 void lgb_trace_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);
+void lgb_child_meta (lua_State *L);
+void lgb_database_meta (lua_State *L);
+void lgb_place_meta (lua_State *L);
 void lgb_json_meta (lua_State *L);
 int lgb_json_encode (lua_State *L); /* core.json_encode(v): text */
 void lgb_plot_meta (lua_State *L);

@@ -1,0 +1,243 @@
+/* database.c - SQLite for sweeps and queries: core.database(path, mode). A statement is one string with '?' for values. Waits for other
+** writers, for half a minute at most, and polls Ctrl-C while it works or waits. */
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/interrupt.h"
+#include "lua/lgb.h"
+
+#define LGB_DATABASE "gibbous.database"
+#define LGB_STATEMENT "gibbous.statement"
+#define PATIENCE 30.0 /* seconds */
+
+typedef struct database {
+  sqlite3 *handle; /* NULL: closed */
+} database;
+
+static database *check_open (lua_State *L) {
+  database *d = luaL_checkudata(L, 1, LGB_DATABASE);
+  if (d->handle == NULL) lgb_fail(L, GB_ECLOSED, "the database is closed");
+  return d;
+}
+
+static gb_status status_of (int code) {
+  switch (code & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT: return GB_EFORMAT;
+    case SQLITE_NOMEM: return GB_ENOMEM;
+    case SQLITE_INTERRUPT: return GB_EINTR;
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_RANGE: return GB_EOPTION;
+    default: return GB_EIO;
+  }
+}
+
+/* Raises what SQLite says; sql: may be NULL. */
+static int fail (lua_State *L, sqlite3 *handle, int code, const char *sql) {
+  const gb_status st = status_of(code);
+  const char *path = handle == NULL ? NULL : sqlite3_db_filename(handle, "main");
+  const char *text = handle == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
+  if (st == GB_EINTR) return lgb_fail(L, st, "interrupted");
+  return lgb_fail(L, st, "%s: %s%s%s", path == NULL || *path == '\0' ? "the database" : path, text,
+                  sql == NULL ? "" : "; in: ", sql == NULL ? "" : sql);
+}
+
+static int poll_flag (void *ud) {
+  (void)ud;
+  return gb_interrupted();
+}
+
+/* Another connection writes: sleeps, longer from time to time. 0 ends the wait. */
+static int wait_turn (void *ud, int tries) {
+  (void)ud;
+  const double step = tries < 10 ? 1e-3 : 2e-2,
+               waited = tries < 10 ? tries * 1e-3 : 1e-2 + (tries - 10) * 2e-2;
+  if (gb_interrupted() || waited > PATIENCE) return 0;
+  nanosleep(&(struct timespec){.tv_nsec = (long)(step * 1e9)}, NULL);
+  return 1;
+}
+
+/* core.database(path [, "read"|"write"|"create"]): the connection. "create" makes a file that is missing. */
+static int open_database (lua_State *L) {
+  static const char *const modes[] = {"create", "read", "write", NULL};
+  static const int flags[] = {SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, SQLITE_OPEN_READONLY,
+                              SQLITE_OPEN_READWRITE};
+  const char *path = lgb_checkstring(L, 1);
+  const int mode = luaL_checkoption(L, 2, "create", modes);
+  database *d = lua_newuserdatauv(L, sizeof *d, 0);
+  d->handle = NULL;
+  lgb_setmeta(L, LGB_DATABASE);
+  const int code = sqlite3_open_v2(path, &d->handle, flags[mode] | SQLITE_OPEN_EXRESCODE, NULL);
+  if (code != SQLITE_OK) {
+    lua_pushfstring(L, "%s: %s", path, d->handle == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(d->handle));
+    sqlite3_close_v2(d->handle);
+    d->handle = NULL;
+    return lgb_fail(L, status_of(code), "%s", lua_tostring(L, -1));
+  }
+  sqlite3_progress_handler(d->handle, 1000, poll_flag, NULL);
+  sqlite3_busy_handler(d->handle, wait_turn, NULL);
+  return 1;
+}
+
+static int close_database (lua_State *L) {
+  database *d = luaL_checkudata(L, 1, LGB_DATABASE);
+  sqlite3_close_v2(d->handle); /* waits for statements that are still held */
+  d->handle = NULL;
+  return 0;
+}
+
+static int statement_gc (lua_State *L) {
+  sqlite3_stmt **s = luaL_checkudata(L, 1, LGB_STATEMENT);
+  sqlite3_finalize(*s);
+  *s = NULL;
+  return 0;
+}
+
+static int bind_value (lua_State *L, sqlite3_stmt *s, int place, int arg) {
+  size_t n;
+  const char *text;
+  switch (lua_type(L, arg)) {
+    case LUA_TNONE:
+    case LUA_TNIL: return sqlite3_bind_null(s, place);
+    case LUA_TBOOLEAN: return sqlite3_bind_int(s, place, lua_toboolean(L, arg));
+    case LUA_TNUMBER:
+      return lua_isinteger(L, arg) ? sqlite3_bind_int64(s, place, lua_tointeger(L, arg))
+                                   : sqlite3_bind_double(s, place, lua_tonumber(L, arg));
+    case LUA_TSTRING:
+      text = lua_tolstring(L, arg, &n);
+      return sqlite3_bind_text64(s, place, text, n, SQLITE_TRANSIENT, SQLITE_UTF8);
+    default: return lgb_typeerror(L, arg, "number, string, boolean or nil");
+  }
+}
+
+/* Pushes the statement of argument 2 with the values behind it. */
+static sqlite3_stmt *prepare (lua_State *L, sqlite3 *handle) {
+  size_t n;
+  lgb_checkstring(L, 2);
+  const char *sql = lua_tolstring(L, 2, &n), *rest = NULL;
+  const int nargs = lua_gettop(L) - 2;
+  sqlite3_stmt **s = lua_newuserdatauv(L, sizeof *s, 0);
+  *s = NULL;
+  lgb_setmeta(L, LGB_STATEMENT);
+  int code = sqlite3_prepare_v2(handle, sql, (int)n + 1, s, &rest);
+  if (code != SQLITE_OK) fail(L, handle, code, sql);
+  if (*s == NULL) lgb_fail(L, GB_EOPTION, "a database got no statement");
+  if (rest[strspn(rest, " \t\r\n;")] != '\0')
+    lgb_fail(L, GB_EOPTION, "a database takes one statement at a time; behind it is: %s", rest);
+  if (sqlite3_bind_parameter_count(*s) != nargs)
+    lgb_fail(L, GB_EOPTION, "a statement with %d '?' got %d values; in: %s", sqlite3_bind_parameter_count(*s),
+             nargs, sql);
+  for (int i = 1; i <= nargs; i++)
+    if ((code = bind_value(L, *s, i, i + 2)) != SQLITE_OK) fail(L, handle, code, sql);
+  return *s;
+}
+
+/* Is there a row? Raises on errors. */
+static bool step (lua_State *L, sqlite3 *handle, sqlite3_stmt *s) {
+  const int code = sqlite3_step(s);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) fail(L, handle, code, sqlite3_sql(s));
+  return code == SQLITE_ROW;
+}
+
+/* Ends the statement on top of the stack, so that locks go now and not with the garbage. */
+static void end_statement (lua_State *L) {
+  sqlite3_stmt **s = lua_touserdata(L, -1);
+  sqlite3_finalize(*s);
+  *s = NULL;
+  lua_pop(L, 1);
+}
+
+/* db:run(sql, ...): rows that a statement without a result changed */
+static int run (lua_State *L) {
+  database *d = check_open(L);
+  sqlite3_stmt *s = prepare(L, d->handle);
+  while (step(L, d->handle, s)) continue;
+  end_statement(L);
+  lua_pushinteger(L, sqlite3_changes(d->handle));
+  return 1;
+}
+
+static void push_value (lua_State *L, sqlite3_stmt *s, int k) {
+  switch (sqlite3_column_type(s, k)) {
+    case SQLITE_INTEGER: lua_pushinteger(L, sqlite3_column_int64(s, k)); break;
+    case SQLITE_FLOAT: lua_pushnumber(L, sqlite3_column_double(s, k)); break;
+    case SQLITE_NULL: lua_pushnil(L); break;
+    default: {
+      const char *text = sqlite3_column_blob(s, k);
+      lua_pushlstring(L, text == NULL ? "" : text, (size_t)sqlite3_column_bytes(s, k));
+    }
+  }
+}
+
+/* db:rows(sql, ...): a list of tables, values by the name of the column; NULL is nil */
+static int rows (lua_State *L) {
+  database *d = check_open(L);
+  sqlite3_stmt *s = prepare(L, d->handle);
+  const int at = lua_gettop(L), n = sqlite3_column_count(s);
+  lua_newtable(L);
+  for (lua_Integer i = 1; step(L, d->handle, s); i++) {
+    lua_createtable(L, 0, n);
+    for (int k = 0; k < n; k++) {
+      push_value(L, s, k);
+      lua_setfield(L, -2, sqlite3_column_name(s, k));
+    }
+    lua_rawseti(L, -2, i);
+  }
+  lua_pushvalue(L, at);
+  end_statement(L);
+  return 1;
+}
+
+/* db:columns(sql, ...): the names, then a list of values for each column, NULL as false: for queries that become frames */
+static int columns (lua_State *L) {
+  database *d = check_open(L);
+  sqlite3_stmt *s = prepare(L, d->handle);
+  const int at = lua_gettop(L), n = sqlite3_column_count(s);
+  luaL_checkstack(L, n + 8, "too many columns");
+  lua_createtable(L, n, 0);
+  for (int k = 0; k < n; k++) {
+    lua_pushstring(L, sqlite3_column_name(s, k));
+    lua_rawseti(L, -2, k + 1);
+  }
+  lua_createtable(L, n, 0);
+  for (int k = 0; k < n; k++) {
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, at + 2, k + 1);
+  }
+  for (lua_Integer i = 1; step(L, d->handle, s); i++)
+    for (int k = 0; k < n; k++) {
+      push_value(L, s, k);
+      if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushboolean(L, false);
+      }
+      lua_rawseti(L, at + 3 + k, i);
+    }
+  lua_pushvalue(L, at);
+  end_statement(L);
+  lua_settop(L, at + 2);
+  return 2;
+}
+
+const luaL_Reg lgb_database_functions[] = {{"database", open_database}, {NULL, NULL}};
+
+void lgb_database_meta (lua_State *L) {
+  static const luaL_Reg statement[] = {{"__gc", statement_gc}, {NULL, NULL}},
+                        events[] = {{"__gc", close_database}, {"__close", close_database}, {NULL, NULL}},
+                        methods[] = {{"close", close_database},
+                                     {"columns", columns},
+                                     {"rows", rows},
+                                     {"run", run},
+                                     {NULL, NULL}};
+  lgb_newmeta(L, LGB_STATEMENT, statement);
+  lgb_newmeta(L, LGB_DATABASE, events);
+  luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 2);
+}
