@@ -13,6 +13,8 @@
 
 #define PROGRAM "gibbous"
 #define EXIT_INTERRUPTED 130
+
+static int failure_status = EXIT_FAILURE; /* a command may set another one */
 #define COLOUR "--color="
 
 static void usage (const char *bad) {
@@ -167,13 +169,14 @@ static int run_init (lua_State *L) {
 
 static bool is_command (const char *word) {
   static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "version", NULL};
+                                         "reference", "stubs", "sweep",   "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
 }
 
-/* 'words' are the command's name and what follows it. The library's function returns true if all is well. */
+/* 'words' are the command's name and what follows it. The library's function returns true if all is well, or
+** the status to exit with. */
 static int run_command (lua_State *L, int count, char **words) {
   if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
@@ -184,6 +187,10 @@ static int run_command (lua_State *L, int count, char **words) {
   luaL_checkstack(L, count, "too many words");
   for (int i = 0; i < count; i++) lua_pushstring(L, words[i]);
   if (report(L, lgb_call(L, count, 1)) != LUA_OK) return LUA_ERRRUN;
+  if (lua_isinteger(L, -1)) {
+    failure_status = (int)lua_tointeger(L, -1);
+    return LUA_ERRRUN;
+  }
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
 }
 
@@ -257,5 +264,5 @@ int main (int argc, char **argv) {
   const bool stopped = lgb_was_interrupted();
   lua_close(L);
   if (ok) return EXIT_SUCCESS;
-  return stopped ? EXIT_INTERRUPTED : EXIT_FAILURE;
+  return stopped ? EXIT_INTERRUPTED : failure_status;
 }

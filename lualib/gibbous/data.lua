@@ -3,6 +3,7 @@ local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local seen <const> = require "gibbous.data.seen"
 
 local M <const> = {}
 
@@ -229,6 +230,7 @@ function M.read(path, opts)
   local o <const> = options.parse(opts, read_spec, "gb.data.read")
   local full <const> = find(path)
   local format <const> = format_of(full)
+  seen.note(full)
   if format == "npy" then return cast(core.npy_read(full), o.dtype) end
   if format == "tensors" then return read_tensors(full, o.dtype) end
   local frame <const> = read_text(full, o)
@@ -246,6 +248,7 @@ function M.map(path)
   if format_of(full) ~= "npy" then
     core.raise("format", ("%s: only .npy files are mapped; gb.data.read reads it"):format(full))
   end
+  seen.note(full)
   return core.npy_map(full)
 end
 

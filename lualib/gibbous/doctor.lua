@@ -113,8 +113,8 @@ local function facts()
   }
 end
 
---- The facts as an object of JSON.
-local function facts_by_name()
+--- The facts, texts by name.
+function M.facts()
   local out <const> = {}
   for _, row in ipairs(facts()) do out[row[1]] = row[2] end
   return out
@@ -123,7 +123,7 @@ end
 --- Prints the facts, a line each, or as JSON; true.
 function M.env(json)
   if json then
-    print(core.json_encode(facts_by_name()))
+    print(core.json_encode(M.facts()))
     return true
   end
   for _, row in ipairs(facts()) do print(("%-22s %s"):format(row[1], row[2])) end
@@ -191,7 +191,7 @@ end
 function M.doctor(json)
   if json then
     local list <const>, well <const> = outcomes()
-    print(core.json_encode{facts = facts_by_name(), checks = list, well = well})
+    print(core.json_encode{facts = M.facts(), checks = list, well = well})
     return well
   end
   M.env()

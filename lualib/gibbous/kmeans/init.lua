@@ -2,6 +2,7 @@
 --
 -- An object is a box: fit and partial_fit change it, and where they raise it is as it was. The points are never copied, joined or
 -- converted whole. docs/guide/kmeans.md has formulas, bytes and rules.
+local admission <const> = require "gibbous.admission"
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -228,6 +229,7 @@ end
 -- Errors: nan (row and column), shape, option, refused (with the smallest budget), interrupted; km is then as before.
 function methods.fit(self, X, opts)
   local f <const> = fields(self)
+  admission.ask(function() return self:plan(X, opts).peak end)
   local list <const>, weights <const>, p <const> = ranks.joined(f.o.ranks, function() return prepared(f, X, opts) end)
   local r <const>, most <const> = measured(plan.accounts(p), function()
     return best_run(f, X, list, weights, plan.rooms(p), "fit")

@@ -1,5 +1,6 @@
 --- Fitting: the free parameters that maximise the objective of a model's posterior plus the log priors.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local admission <const> = require "gibbous.admission"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
@@ -116,6 +117,7 @@ function methods.fit(self, x, y, o)
   o = options.parse(o, SPEC, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
+  admission.ask(function() return self:plan(x, y, {objective = o.objective, missing = o.missing}).peak end)
   local masked <const> = observations.take(self, x, y, "fit", o.missing)
   return fit(model.core(self), o, budget, masked)
 end

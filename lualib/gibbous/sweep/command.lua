@@ -1,0 +1,203 @@
+--- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
+local core <const> = require "gibbous.core"
+local identity <const> = require "gibbous.sweep.identity"
+local machine <const> = require "gibbous.sweep.machine"
+local options <const> = require "gibbous.options"
+local script <const> = require "gibbous.sweep.script"
+local space <const> = require "gibbous.sweep.space"
+local store <const> = require "gibbous.sweep.store"
+local text <const> = require "gibbous.sweep.text"
+local words_of <const> = require "gibbous.sweep.words"
+
+local verbs <const> = {}
+
+local SOME_FAILED <const>, INTERRUPTED <const> = 3, 130
+
+-- Registering -----------------------------------------------------------------------------------------------------------------
+
+--- The trials of a study as the store takes them.
+local function identified(study, code, trials)
+  local out <const> = {}
+  for i, t in ipairs(trials) do
+    local params <const> = core.json_encode(t.params)
+    out[i] = {id = identity.trial(t.params, code), params = params, cell = identity.cell(t.cell),
+      seed = identity.seed(t.params, study.seed)}
+  end
+  return out
+end
+
+--- Finished trials whose data files have changed since become pending. Gives how many.
+local function recheck_data(self)
+  local now <const>, n = {}, 0
+  for _, row in ipairs(self.db:rows "SELECT DISTINCT data FROM trial WHERE wanted = 1 AND data IS NOT NULL AND state = 'done'") do
+    for path, digest in pairs(core.json_decode(row.data)) do
+      if now[path] == nil then
+        local ok <const>, found <const> = pcall(core.sha256_file, path)
+        now[path] = ok and found or false
+      end
+      if now[path] and now[path] ~= digest then
+        n = n + self:again("data = ? AND wanted = 1", row.data)
+        break
+      end
+    end
+  end
+  return n
+end
+
+local function keep_script(self, path)
+  local f <const> = io.open(path, "rb")
+  local content <const> = f and f:read "a" or ""
+  if f then f:close() end
+  self:set("script", self:keep("script", content))
+  self:set("script_path", path)
+end
+
+--- The store of a study, which consists of the trials of the script from now on. Says what changed.
+local function register(study, code, path, folder)
+  local self <const> = store.open(folder, "create")
+  local before <const> = self:value "code"
+  if study.search ~= "gp" then
+    local kept <const> = self:want(identified(study, code, space.trials(study)), code)
+    local stale <const> = self.db:rows "SELECT COUNT(*) AS n FROM trial WHERE wanted = 0 AND state = 'done'"[1].n
+    if before and before ~= code and stale > 0 then
+      io.stderr:write(("gibbous: the code of the trials has changed: %d finished ones are of the older code and stay in the store, %d "
+        .. "are new\n"):format(stale, kept))
+    end
+  end
+  self:set("code", code)
+  self:set("name", study.name)
+  self:set("metric", study.metric)
+  self:set("goal", study.goal)
+  keep_script(self, path)
+  local changed <const> = recheck_data(self)
+  if changed > 0 then io.stderr:write(("gibbous: data files have changed: %d finished trials run again\n"):format(changed)) end
+  self:recover((select(3, machine.process())), machine.is_alive)
+  return self
+end
+
+-- Running ---------------------------------------------------------------------------------------------------------------------
+
+local run_options <const> = {j = "count", jobs = "count", store = "string", limit = "string", ["keep-going"] = "flag",
+  ["retry-failed"] = "flag", quiet = "flag"}
+
+local function lock(folder)
+  local held <const> = core.lock(folder .. "/lock")
+  if not held then
+    core.raise("io", ("another `gibbous sweep run` works on %s: wait for it, or help it with `gibbous sweep work SCRIPT`")
+      :format(folder))
+  end
+  return held
+end
+
+local function coordinate(study, self, path, o, rest)
+  local coordinator <const> = require "gibbous.sweep.coordinator"
+  local more <const> = study.search == "gp" and require "gibbous.sweep.search".proposer(study, self, function(trials)
+    return self:add(identified(study, self:value "code", trials), self:value "code")
+  end) or nil
+  return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
+    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
+    words = rest, more = more})
+end
+
+--- Runs the pending trials of the study; alone: as the only one that says so.
+local function run(words, alone)
+  local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
+  local folder <const> = script.folder(study, o.store)
+  core.make_folder(folder)
+  local held <const> = alone and lock(folder) or nil
+  local self <close> = register(study, code, path, folder)
+  if o["retry-failed"] then self:again "wanted = 1 AND state = 'failed'" end
+  local ok <const>, result <const> = pcall(coordinate, study, self, path, o, rest)
+  if held then held:close() end
+  print(text.summary(study, self))
+  if not ok then
+    if not require "gibbous.raised".is(result, "interrupted") then error(result, 0) end
+    io.stderr:write("gibbous: interrupted; the same line goes on from here\n")
+    return INTERRUPTED
+  end
+  if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
+  return text.tally(self).failed > 0 and SOME_FAILED or true
+end
+
+function verbs.run(words) return run(words, true) end
+function verbs.work(words) return run(words, false) end
+
+--- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
+function verbs.trial(words)
+  local path <const>, folder <const>, id <const>, token <const>, limit <const>, parent <const> = table.unpack(words, 1, 6)
+  core.bind(math.tointeger(tonumber(parent)))
+  local study <const> = script.load(path, {table.unpack(words, 7)})
+  local self <close> = store.open(folder, "write")
+  require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
+  return true
+end
+
+-- Looking ---------------------------------------------------------------------------------------------------------------------
+
+--- A store to look at: of a script, or by its folder. Gives the store, and the study where there is a script.
+local function look(where, o)
+  if core.file_exists(where .. "/study.db") then return store.open(where, "read"), nil end
+  local study <const>, code <const> = script.load(where)
+  return store.open(script.folder(study, o.store), "read"), study, code
+end
+
+function verbs.ls(words)
+  local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
+  local self <close> = look(where, o)
+  local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
+  for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
+    if not o.class or t.class == o.class then
+      rows[#rows + 1] = {tostring(t.number), text.params(t.params), (t.wanted == 0 and "stale " or "") .. (t.state == "done" and t.class
+        or t.state == "failed" and t.class or t.state), t.metric and ("%.6g"):format(t.metric) or "",
+        t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
+        ((t.message or ""):match "^[^\n]*")}
+    end
+  end
+  print(require "gibbous.table_text"(rows))
+  return true
+end
+
+function verbs.show(words)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string"}, "SCRIPT|STORE", "N")
+  local self <close> = look(where, o)
+  local t <const> = self:trials("number = ?", math.tointeger(tonumber(rest[1])))[1]
+  if not t then core.raise("index", ("there is no trial %s in %s"):format(rest[1], self.folder)) end
+  print(require "gibbous.sweep.page"(self, t))
+  return true
+end
+
+function verbs.plan(words)
+  local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
+  local study <const>, code <const> = script.load(path)
+  return require "gibbous.sweep.forecast"(study, identified(study, code, space.trials(study)), script.folder(study, o.store),
+    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = machine.limit(o.limit or study.limit, "the limit")})
+end
+
+function verbs.rerun(words)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"}, "SCRIPT|STORE")
+  local study <const> = core.file_exists(where .. "/study.db") and {} or script.load(where)
+  local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  local n = 0
+  if o.class then n = self:again("wanted = 1 AND class = ?", o.class)
+  elseif o.failed then n = self:again "wanted = 1 AND state = 'failed'" end
+  for _, number in ipairs(rest) do n = n + self:again("number = ?", math.tointeger(tonumber(number))) end
+  print(("%d trials are pending again; gibbous sweep run runs them"):format(n))
+  return true
+end
+
+--- Runs a verb.
+return function(words)
+  local verb <const> = table.remove(words, 1)
+  local f <const> = verbs[verb or ""]
+  if not f then
+    local near <const> = verb and options.nearest(verb, verbs)
+    io.stderr:write(("gibbous: sweep takes a verb: run, work, plan, ls, show, rerun, table, plot, export, watch, report, slurm%s\n")
+      :format(near and ("; did you mean '%s'?"):format(near) or ""))
+    return false
+  end
+  local ok <const>, result <const> = pcall(f, words)
+  if ok then return result end
+  io.stderr:write("gibbous: ", tostring(type(result) == "table" and result.message or result), "\n")
+  return false
+end

@@ -1,0 +1,186 @@
+--- Runs the trials of a study that are pending: claims one where there is room, starts its process, waits, and tells what came of it.
+-- Several coordinators, on one host or more, share a store; each takes what is pending.
+local core <const> = require "gibbous.core"
+local failure <const> = require "gibbous.sweep.failure"
+local line <const> = require "gibbous.progress_line"
+local machine <const> = require "gibbous.sweep.machine"
+local text <const> = require "gibbous.sweep.text"
+local trial <const> = require "gibbous.sweep.trial"
+
+local M <const> = {}
+
+local LEAST <const> = 64 << 20             -- bytes of a trial of which nothing is known
+local BEAT <const> = 10                    -- seconds between two signs of life
+local GRACE <const> = 5                    -- seconds between asking a process to end and ending it
+local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
+
+-- Processes -------------------------------------------------------------------------------------------------------------------
+
+--- A device that has room for one more trial; "" without devices.
+local function free_device(self)
+  local list <const> = self.study.devices
+  if not list then return "" end
+  for _, name in ipairs(list) do
+    local n = 0
+    for _, r in ipairs(self.running) do n = n + (r.row.device == name and 1 or 0) end
+    if n < self.study.share then return name end
+  end
+  return nil
+end
+
+local function environment(row)
+  local list <const> = {"GIBBOUS_TRIAL=" .. row.id}
+  if row.device and row.device ~= "" then list[2] = "GIBBOUS_DEVICE=" .. row.device end
+  return list
+end
+
+local function start(self, row)
+  local folder <const> = self.store:folder_of(row.id)
+  core.make_folder(folder)
+  local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token, tostring(self.limit),
+    tostring(self.pid)}
+  for _, word in ipairs(self.words) do words[#words + 1] = word end
+  local child <const> = core.child(words, environment(row), folder .. "/log.txt")
+  local pid <const> = child:pid()
+  local _, began <const> = machine.process(pid)
+  self.store:started(row, pid, began or 0)
+  self.running[#self.running + 1] = {row = row, child = child, began = core.clock()}
+end
+
+--- Asks for a trial, and starts it. False where none is to be had now.
+local function take(self)
+  local device <const> = free_device(self)
+  if #self.running >= self.jobs or not device then return false end
+  local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit, least = self.least,
+    now = os.time(), device = device ~= "" and device or nil}
+  if not row then return false end
+  start(self, row)
+  return true
+end
+
+-- Ends ------------------------------------------------------------------------------------------------------------------------
+
+--- A trial that had too few bytes is tried again with twice as many, where there are more.
+local function grows(self, row)
+  if row.class ~= "oom" or row.room >= self.limit or row.attempts >= 4 then return false end
+  local again <const> = self.store:again("id = ?", row.id) == 1
+  self.store.db:run("UPDATE trial SET need = ? WHERE id = ?", math.min(2 * row.room, self.limit), row.id)
+  return again
+end
+
+local function note_failure(self, row)
+  self.failures = self.failures + 1
+  if row.fingerprint == self.cause then self.alike = self.alike + 1 else self.cause, self.alike = row.fingerprint, 1 end
+  local most <const> = self.ended == self.alike and FIRST or ROW
+  if self.alike >= most and not self.keep_going then
+    self.halted = ("%d trials in a row failed alike, so the sweep stops here; --keep-going runs the others"):format(self.alike)
+  end
+end
+
+--- What a trial came to, that has ended.
+local function settle(self, r, how)
+  local row = self.store:trial(r.row.id)
+  if row.token == r.row.token then           -- its process ended before it could tell
+    local class <const>, message <const> = failure.of_process(how, r.stopped, self.study.time or 0)
+    if class == "interrupted" then return self.store:release(r.row, {}) end
+    self.store:acknowledge(r.row, {class = class, message = message, fingerprint = failure.fingerprint(class, message),
+      seconds = core.clock() - r.began, ended = os.time(), resident = how.peak})
+    row = self.store:trial(r.row.id)
+  else
+    self.store:measured(row.id, how.peak)
+  end
+  if row.state == "pending" or row.state == "running" then return end      -- released for more room
+  if grows(self, row) then return end
+  self.ended = self.ended + 1
+  if row.state == "done" then
+    self.alike, self.cause = 0, nil
+  else
+    line.clear()
+    io.stderr:write(text.failed(row, self.store), "\n")
+    note_failure(self, row)
+  end
+end
+
+local function reap(self, at)
+  local r <const> = table.remove(self.running, at)
+  settle(self, r, r.child:reap())
+end
+
+--- Ends trials that take longer than they may: a signal first, so that buffers are written, then the end.
+local function watch_time(self, now)
+  local most <const> = self.study.time
+  for _, r in ipairs(self.running) do
+    local over <const> = most and now - r.began - most or -1
+    if over >= 0 and not r.stopped then
+      r.stopped = "timeout"
+      r.child:signal "term"
+    elseif over >= GRACE then
+      r.child:signal "kill"
+    end
+  end
+end
+
+local function beat(self, now)
+  if now - self.last_beat < BEAT then return end
+  self.last_beat = now
+  local ids <const> = {}
+  for i, r in ipairs(self.running) do ids[i] = r.row.id end
+  self.store:beat(self.host, ids)
+  self.store:recover(self.host, machine.is_alive)
+end
+
+-- The loop --------------------------------------------------------------------------------------------------------------------
+
+local function say(self, now)
+  if self.quiet or not line.is_due(self.said, now) then return end
+  line.say(text.status(self.study, self.store, #self.running, now - self.start))
+end
+
+local function wait(self)
+  local children <const> = {}
+  for i, r in ipairs(self.running) do children[i] = r.child end
+  local at <const> = core.wait(children, 0.25)
+  if at then reap(self, at) end
+end
+
+local function close(self)
+  for _, r in ipairs(self.running) do
+    r.child:close()
+    self.store:release(r.row, {})
+  end
+  self.running = {}
+end
+
+--- Runs until nothing is pending, or Ctrl-C. study, store, script (its path), code; o: jobs, limit, least, keep_going, quiet, words
+-- (of the script), more (adds trials to the store where a search has some, gives true then). Gives {ended, failures, halted}.
+function M.run(study, store, script, o)
+  local pid <const>, since <const>, host <const> = machine.process()
+  local self <const> = {study = study, store = store, script = script, words = o.words or {}, pid = pid, since = since,
+    host = host, jobs = o.jobs, limit = o.limit, least = math.min(o.least or LEAST, o.limit), keep_going = o.keep_going,
+    quiet = o.quiet, running = {}, ended = 0, failures = 0, alike = 0, start = core.clock(), last_beat = core.clock(),
+    said = {last = core.clock()}}
+  local _ <close> = setmetatable({}, {__close = function() close(self) end})
+  while true do
+    while not self.halted and (take(self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
+    if #self.running == 0 then break end
+    wait(self)
+    local now <const> = core.clock()
+    watch_time(self, now)
+    beat(self, now)
+    say(self, now)
+  end
+  if not self.quiet then line.clear() end
+  return {ended = self.ended, failures = self.failures, halted = self.halted}
+end
+
+--- Runs a trial that a coordinator has claimed, in this process, which ends with its parent.
+function M.one(study, store, id, token, limit)
+  local row <const> = store:trial(id)
+  if not row or row.token ~= token then
+    core.raise("closed", ("trial %s is not this process's: it was given to another, or ended"):format(id))
+  end
+  local about <const> = store:keep("environment", core.json_encode(require "gibbous.doctor".facts()))
+  return trial.run(study, store, row, {limit = limit, environment = about})
+end
+
+return M

@@ -1,0 +1,27 @@
+--- What a sweep may take of this machine.
+local core <const> = require "gibbous.core"
+local memory <const> = require "gibbous.memory"
+
+local M <const> = {}
+
+local SHARE <const> = 0.9                  -- of the bytes that are free, left to trials where nobody said how many
+
+--- Bytes for all trials of this machine together: what the study or the command line says, else most of what the memory limit allows.
+function M.limit(given, what)
+  if given then return core.bytes(given, what) end
+  return math.floor(SHARE * (memory.report().limit - memory.report().used))
+end
+
+--- The number of processes that run at once, where nobody said.
+function M.jobs(devices, share) return devices and #devices * share or 1 end
+
+--- Is the process there that had this number and began then?
+function M.is_alive(pid, started)
+  local _, now <const> = core.process(pid)
+  return now ~= nil and now == started
+end
+
+--- The number of this process, when it started, the name of the host.
+M.process = core.process
+
+return M

@@ -1,0 +1,229 @@
+--- The space of a study: axes of listed values or ranges, and the points that a search takes in it. The i-th point depends on
+-- the study's seed and i alone.
+local core <const> = require "gibbous.core"
+local options <const> = require "gibbous.options"
+
+local M <const> = {}
+
+-- Axes ------------------------------------------------------------------------------------------------------------------------
+
+---@class gibbous.sweep.range  an axis of numbers between two ends
+---@field low number
+---@field high number
+---@field log boolean    are ratios equally likely, not differences?
+---@field whole boolean  are its values integers?
+local Range <const> = {__name = "gibbous.sweep.range"}
+
+function Range:__tostring() return ("%g..%g%s%s"):format(self.low, self.high, self.log and " log" or "", self.whole and " whole" or "") end
+
+local function check_ends(what, low, high, log)
+  for _, v in ipairs{low or false, high or false} do
+    if type(v) ~= "number" or v ~= v or math.abs(v) == math.huge then
+      core.raise("option", ("%s: two numbers expected, got %s"):format(what, options.shown(v)))
+    end
+  end
+  if not (low < high) then core.raise("option", ("%s: the first end must be below the second, got %g and %g"):format(what, low, high)) end
+  if log and low <= 0 then core.raise("option", ("%s: both ends must be above 0, got %g"):format(what, low)) end
+end
+
+--- Numbers between low and high, all equally likely. For search = "random", "sobol", "gp".
+function M.uniform(low, high)
+  check_ends("gb.sweep.uniform", low, high)
+  return setmetatable({low = low, high = high, log = false, whole = false}, Range)
+end
+
+--- Numbers between low and high, both above 0, whose logarithms are equally likely.
+function M.log_uniform(low, high)
+  check_ends("gb.sweep.log_uniform", low, high, true)
+  return setmetatable({low = low, high = high, log = true, whole = false}, Range)
+end
+
+--- Whole numbers from low to high, all equally likely. o: log = true where ratios matter.
+function M.integers(low, high, o)
+  local log <const> = options.parse(o, {log = "boolean"}, "gb.sweep.integers").log or false
+  check_ends("gb.sweep.integers", low, high, log)
+  if not (options.integral(low) and options.integral(high)) then
+    core.raise("option", ("gb.sweep.integers: two whole numbers expected, got %g and %g"):format(low, high))
+  end
+  return setmetatable({low = math.tointeger(low), high = math.tointeger(high), log = log, whole = true}, Range)
+end
+
+--- The list first, first + step, ..., last.
+function M.range(first, last, step)
+  step = step or 1
+  for _, v in ipairs{first or false, last or false, step} do
+    if type(v) ~= "number" or v ~= v then core.raise("option", ("gb.sweep.range: numbers expected, got %s"):format(options.shown(v))) end
+  end
+  local n <const> = step ~= 0 and math.floor((last - first) / step + 1e-9) + 1 or 0
+  if not (n >= 1 and n <= 1e6) then
+    core.raise("option", ("gb.sweep.range: from %g to %g by steps of %g there is no list"):format(first, last, step))
+  end
+  local out <const> = {}
+  for i = 1, n do out[i] = first + (i - 1) * step end
+  return out
+end
+
+local function is_range(v) return getmetatable(v) == Range end
+
+--- Whole floats as integers, so that 1 and 1.0 are one value; tables are copied.
+local function canonical(v, what)
+  local kind <const> = math.type(v) or type(v)
+  if kind == "float" then
+    if v ~= v or math.abs(v) == math.huge then core.raise("option", ("%s holds %s, which is no parameter"):format(what, tostring(v))) end
+    return math.tointeger(v) or v
+  end
+  if kind == "integer" or kind == "string" or kind == "boolean" then return v end
+  if kind ~= "table" or getmetatable(v) ~= nil then
+    core.raise("option", ("%s holds %s: parameters are numbers, strings, booleans and tables of them; make the object from them in run")
+      :format(what, options.shown(v)))
+  end
+  local out <const> = {}
+  for key, one in pairs(v) do out[key] = canonical(one, what) end
+  return out
+end
+
+local function check_list(values, what)
+  if #values == 0 then core.raise("option", ("gb.sweep: %s is empty: give a list of values"):format(what)) end
+  local seen <const>, out <const> = {}, {}
+  for i, v in ipairs(values) do
+    out[i] = canonical(v, "gb.sweep: " .. what)
+    local text <const> = core.json_encode(out[i])
+    if seen[text] then core.raise("option", ("gb.sweep: %s holds %s twice"):format(what, text)) end
+    seen[text] = true
+  end
+  return out
+end
+
+local function sorted_names(t, what)
+  local names <const> = {}
+  for name in pairs(t) do
+    if type(name) ~= "string" then core.raise("option", ("gb.sweep: %s maps names to lists, got the key %s"):format(what, tostring(name))) end
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
+--- A list of {name = ..., values = {...}} or {name = ..., range = ...}, sorted by name.
+function M.axes(given, search, what)
+  local out <const> = {}
+  for _, name in ipairs(sorted_names(given, what)) do
+    local v <const>, label <const> = given[name], ("%s.%s"):format(what, name)
+    if is_range(v) then
+      if search == "grid" then
+        core.raise("option", ("gb.sweep: %s is a range, of which a grid cannot take every value: list values, or "
+          .. "search = \"sobol\""):format(label))
+      end
+      out[#out + 1] = {name = name, range = v}
+    elseif type(v) == "table" and getmetatable(v) == nil then
+      out[#out + 1] = {name = name, values = check_list(v, label)}
+    else
+      core.raise("option", ("gb.sweep: %s must be a list of values or a range, got %s"):format(label, options.shown(v)))
+    end
+  end
+  return out
+end
+
+--- The axes of repeats: each cell of the space is tried once for each of their combinations. n: repeat = 1 .. n.
+function M.repeats(given)
+  if given == nil or given == false then return {} end
+  if type(given) == "number" then given = {["repeat"] = M.range(1, given)} end
+  return M.axes(given, "grid", "repeats")
+end
+
+-- Points ----------------------------------------------------------------------------------------------------------------------
+
+--- All combinations of axes of values, the last axis fastest.
+local function combinations(axes)
+  local out = {{}}
+  for _, axis in ipairs(axes) do
+    local more <const> = {}
+    for _, point in ipairs(out) do
+      for _, v in ipairs(axis.values) do
+        local p <const> = {}
+        for name, old in pairs(point) do p[name] = old end
+        p[axis.name] = v
+        more[#more + 1] = p
+      end
+    end
+    out = more
+  end
+  return out
+end
+
+--- The value of an axis at u in [0, 1).
+function M.at(axis, u)
+  if axis.values then return axis.values[math.min(math.floor(u * #axis.values) + 1, #axis.values)] end
+  local r <const> = axis.range
+  local low <const>, high <const> = r.whole and r.low - 0.5 or r.low, r.whole and r.high + 0.5 or r.high
+  local v <const> = r.log and math.exp(math.log(r.low) + u * (math.log(r.high) - math.log(r.low))) or low + u * (high - low)
+  if not r.whole then return v end
+  return math.max(r.low, math.min(math.floor(v + 0.5), r.high))
+end
+
+--- The first n points of [0, 1)^d of a search by random numbers or a scrambled Sobol sequence, rows of numbers: the first of a longer
+-- list are those of a shorter one.
+function M.draws(search, n, d, seed)
+  if d == 0 or n == 0 then
+    local out <const> = {}
+    for i = 1, n do out[i] = {} end
+    return out
+  end
+  if search == "sobol" then return core.sobol(n, d, {seed = seed}):totable() end
+  local out <const> = {}
+  for i = 1, n do out[i] = core.rand(d, {seed = seed * 1000003 + i, dtype = "f64"}):totable() end
+  return out
+end
+
+local function cells(sweep)
+  if sweep.search == "grid" then return combinations(sweep.space) end
+  local out <const> = {}
+  for i, u in ipairs(M.draws(sweep.search, sweep.trials, #sweep.space, sweep.seed)) do
+    local p <const> = {}
+    for k, axis in ipairs(sweep.space) do p[axis.name] = canonical(M.at(axis, u[k]), axis.name) end
+    out[i] = p
+  end
+  return out
+end
+
+local function joined(a, b)
+  local out <const> = {}
+  for name, v in pairs(a) do out[name] = v end
+  for name, v in pairs(b) do
+    if out[name] ~= nil then core.raise("option", ("gb.sweep: '%s' is an axis of space and of repeats"):format(name)) end
+    out[name] = v
+  end
+  return out
+end
+
+--- Number of trials of a study.
+function M.count(sweep)
+  local n = sweep.search == "grid" and 1 or sweep.trials
+  if sweep.search == "grid" then for _, axis in ipairs(sweep.space) do n = n * #axis.values end end
+  for _, axis in ipairs(sweep.repeats) do n = n * #axis.values end
+  return n
+end
+
+--- The trials of a cell: a list of {params, cell}, one for each combination of repeats.
+function M.repeated(sweep, cell)
+  local out <const> = {}
+  for i, r in ipairs(combinations(sweep.repeats)) do out[i] = {params = joined(cell, r), cell = cell} end
+  return out
+end
+
+--- All trials of a study whose points do not depend on results, a list of {params, cell}: all cells, then all cells of the next
+-- repeat. Equal cells (of few values, drawn twice) are there once.
+function M.trials(sweep)
+  local out <const>, seen <const>, distinct <const> = {}, {}, {}
+  for _, cell in ipairs(cells(sweep)) do
+    local key <const> = core.json_encode(cell)
+    if not seen[key] then distinct[#distinct + 1] = cell end
+    seen[key] = true
+  end
+  for _, r in ipairs(combinations(sweep.repeats)) do
+    for _, cell in ipairs(distinct) do out[#out + 1] = {params = joined(cell, r), cell = cell} end
+  end
+  return out
+end
+
+return M
