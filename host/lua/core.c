@@ -177,6 +177,12 @@ static int core_text_write (lua_State *L) {
   return st == GB_OK ? 0 : lgb_raise(L, st, &err);
 }
 
+/* core.traceback(text, level): Lua's traceback with the calls within the library folded */
+static int core_traceback (lua_State *L) {
+  lgb_traceback(L, luaL_optstring(L, 1, NULL), (int)luaL_optinteger(L, 2, 1));
+  return 1;
+}
+
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
@@ -197,6 +203,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"raise", lgb_core_raise},
                                               {"source", lgb_embed_source},
                                               {"symmetric", core_symmetric},
+                                              {"traceback", core_traceback},
                                               {"tracing", core_tracing},
                                               {"text_write", core_text_write},
                                               {NULL, NULL}};

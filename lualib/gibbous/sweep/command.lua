@@ -133,6 +133,13 @@ function verbs.trial(words)
   return true
 end
 
+--- gibbous sweep dry SCRIPT PARAMS LIMIT PARENT: prints what the first fit of a trial needs.
+function verbs.dry(words)
+  local path <const>, params <const>, limit <const>, parent <const> = table.unpack(words)
+  core.bind(math.tointeger(tonumber(parent)))
+  return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
+end
+
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
 --- A store to look at: of a script, or by its folder. Gives the store, and the study where there is a script.
@@ -170,7 +177,7 @@ end
 function verbs.plan(words)
   local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path)
-  return require "gibbous.sweep.forecast"(study, identified(study, code, space.trials(study)), script.folder(study, o.store),
+  return require "gibbous.sweep.forecast"(study, path, identified(study, code, space.trials(study)), script.folder(study, o.store),
     {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = machine.limit(o.limit or study.limit, "the limit")})
 end
 

@@ -28,9 +28,13 @@ local function free_device(self)
   return nil
 end
 
-local function environment(row)
+--- Threads are shared out; the bits of a result do not depend on their number.
+local function environment(self, row)
   local list <const> = {"GIBBOUS_TRIAL=" .. row.id}
-  if row.device and row.device ~= "" then list[2] = "GIBBOUS_DEVICE=" .. row.device end
+  if not os.getenv "GIBBOUS_THREADS" then
+    list[#list + 1] = ("GIBBOUS_THREADS=%d"):format(math.max(1, core.devices()[1].threads // self.jobs))
+  end
+  if row.device then list[#list + 1] = "GIBBOUS_DEVICE=" .. row.device end
   return list
 end
 
@@ -40,7 +44,7 @@ local function start(self, row)
   local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token, tostring(self.limit),
     tostring(self.pid)}
   for _, word in ipairs(self.words) do words[#words + 1] = word end
-  local child <const> = core.child(words, environment(row), folder .. "/log.txt")
+  local child <const> = core.child(words, environment(self, row), folder .. "/log.txt")
   local pid <const> = child:pid()
   local _, began <const> = machine.process(pid)
   self.store:started(row, pid, began or 0)

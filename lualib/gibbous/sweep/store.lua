@@ -156,16 +156,16 @@ local function in_use(self, host)
   return self.db:rows("SELECT COALESCE(SUM(room), 0) AS n FROM trial WHERE state = 'running' AND host = ?", host)[1].n
 end
 
---- The first pending trial whose need fits beside those that run on this host. o: host, limit (bytes of the host), least (bytes of a
--- trial of which nothing is known), alone (nothing runs here: a trial that never fits is then taken, to fail). Gives its row, with
--- token and room; nil where there is none.
+--- The first pending trial whose need fits beside those that run on this host. o: host, pid, started, limit (bytes of
+-- the host), least (bytes that every trial has), now, device. What needs more than the limit gets the limit. Gives its row, with token
+-- and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local left <const> = o.limit - in_use(self, o.host)
     local row <const> = self.db:rows([[SELECT * FROM trial WHERE wanted = 1 AND state = 'pending'
-      AND MIN(COALESCE(need, ?), ?) <= ? ORDER BY number LIMIT 1]], o.least, o.limit, left)[1]
+      AND MIN(MAX(COALESCE(need, 0), ?), ?) <= ? ORDER BY number LIMIT 1]], o.least, o.limit, left)[1]
     if not row then return nil end
-    row.room = math.min(row.need or o.least, o.limit)
+    row.room = math.min(math.max(row.need or 0, o.least), o.limit)
     row.token = ("%s-%d-%d"):format(o.host, o.pid, row.attempts + 1)
     row.attempts = row.attempts + 1
     self.db:run([[UPDATE trial SET state = 'running', token = ?, host = ?, pid = ?, pid_started = ?, beat = ?, room = ?,

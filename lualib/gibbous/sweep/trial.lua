@@ -43,6 +43,7 @@ function methods.report(self, step, value)
     core.raise("option", ("trial:report takes two numbers, the step and its value, got %s and %s"):format(core.type(step),
       core.type(value)))
   end
+  if t.dry then return end
   local finite <const> = value == value and math.abs(value) ~= math.huge
   t.store:report(t.row, step, finite and value or nil, core.clock() - t.began)
   t.bad = finite and 0 or t.bad + 1
@@ -155,7 +156,7 @@ function M.run(study, store, row, o)
   memory.limit(row.room)
   admission.answers(ask(t))
   local ok <const>, result <const> = xpcall(function() return checked(study.run(params, trial)) end, function(err)
-    return {error = err, text = failure.text(err) .. "\n" .. debug.traceback(nil, 2)}
+    return {error = err, text = core.traceback(failure.text(err), 2)}
   end)
   memory.limit(o.limit)
   local last <const>, last_result <const> = pcall(outcome, t, ok, result)
@@ -167,6 +168,25 @@ function M.run(study, store, row, o)
   if out.message then io.stderr:write(out.message, "\n") end
   store:acknowledge(row, out)
   return out.class
+end
+
+--- Runs the study's function up to its first fit, and prints "need BYTES"; "plain" where it has none.
+function M.dry(study, params, limit)
+  local folder <const> = os.tmpname()
+  os.remove(folder)
+  core.make_folder(folder)
+  local trial <const> = setmetatable({number = 0, seed = 1, dir = folder, params = params}, Trial)
+  private[trial] = {dry = true}
+  memory.limit(limit)
+  admission.answers(function(planned)
+    print(("need %d"):format(memory.report().used + planned()))
+    os.remove(folder)
+    os.exit(0, true)
+  end)
+  study.run(params, trial)
+  os.remove(folder)
+  print "plain"
+  return true
 end
 
 return M
