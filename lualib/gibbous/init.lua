@@ -57,7 +57,7 @@ end
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {
-  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "mpi", "nn", "optim", "plot",
+  "bo", "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "mpi", "nn", "optim", "plot",
   "precond", "priors", "profile", "progress", "report", "solvers", "sweep",
 }
 

@@ -64,6 +64,7 @@ local function register(study, code, path, folder)
         .. "are new\n"):format(stale, kept))
     end
   end
+  if study.search == "gp" then self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)

@@ -82,6 +82,8 @@ local function canonical(v, what)
   return out
 end
 
+M.canonical = canonical
+
 local function check_list(values, what)
   if #values == 0 then core.raise("option", ("gb.sweep: %s is empty: give a list of values"):format(what)) end
   local seen <const>, out <const> = {}, {}
