@@ -12,10 +12,9 @@
 #include "shell/host.h"
 
 #define PROGRAM "gibbous"
-#define EXIT_INTERRUPTED 130
-
-static int failure_status = EXIT_FAILURE; /* a command may set another one */
 #define COLOUR "--color="
+
+static int command_status; /* what a command asks for, 0: nothing */
 
 static void usage (const char *bad) {
   if (bad != NULL)
@@ -168,8 +167,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "sweep",   "version", NULL};
+  static const char *const commands[] = {"doctor", "env",   "help",    "man", "reference",
+                                         "stubs",  "sweep", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -188,7 +187,7 @@ static int run_command (lua_State *L, int count, char **words) {
   for (int i = 0; i < count; i++) lua_pushstring(L, words[i]);
   if (report(L, lgb_call(L, count, 1)) != LUA_OK) return LUA_ERRRUN;
   if (lua_isinteger(L, -1)) {
-    failure_status = (int)lua_tointeger(L, -1);
+    command_status = (int)lua_tointeger(L, -1);
     return LUA_ERRRUN;
   }
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
@@ -261,8 +260,7 @@ int main (int argc, char **argv) {
   lua_pushlightuserdata(L, argv);
   const int status = report(L, lua_pcall(L, 2, 1, 0));
   const bool ok = status == LUA_OK && lua_toboolean(L, -1);
-  const bool stopped = lgb_was_interrupted();
   lua_close(L);
   if (ok) return EXIT_SUCCESS;
-  return stopped ? EXIT_INTERRUPTED : failure_status;
+  return command_status != 0 ? command_status : lgb_failure_status();
 }

@@ -9,8 +9,9 @@ local FAR <const> = -20                    -- below it the asymptotic series has
 
 local function log_density(z) return -0.5 * z * z - HALF_LOG_2PI end
 
---- log(phi(z) + z Phi(z)). Each branch is computed where it has no cancellation, and elsewhere at its border, so that gradients stay
--- finite. Below -1 it is log phi + log(1 + z Phi / phi), whose sum loses eps z^4; far below, phi / z^2 times a series in 1 / z^2.
+--- log(phi(z) + z Phi(z)). Each branch is computed where it has no cancellation, and elsewhere at its border, so that gradients
+-- stay finite. Below -1 it is log phi + log(1 + z Phi / phi), whose sum loses eps z^4; far below, phi / z^2 times a series in 1 /
+-- z^2.
 local function log_h(z)
   local high <const>, low <const>, far <const> = z:clamp(-1, math.huge), z:clamp(FAR, -1), z:clamp(-math.huge, FAR)
   local above <const> = (log_density(high):exp() + high * high:ndtr()):log()
@@ -29,9 +30,9 @@ local function number_or_tensor(v, what)
   return t or v
 end
 
---- The logarithm of the expected improvement on 'best' of values that are normal: E max(best - y, 0), or E max(y - best, 0) where goal
--- is "max". Right where the improvement itself is 0 in floating point, and differentiable.
--- mean, sd: tensors of one shape, sd > 0; best: a number or tensor. o: goal "min"|"max". Source: Ament et al., 2023.
+--- The logarithm of the expected improvement on 'best' of values that are normal: E max(best - y, 0), or E max(y - best, 0) where
+-- goal is "max". Right where the improvement itself is 0 in floating point, and differentiable. mean, sd: tensors of one shape,
+-- sd > 0; best: a number or tensor. o: goal "min"|"max". Source: Ament et al., 2023.
 function M.log_ei(mean, sd, best, o)
   local goal <const> = options.parse(o, {goal = {"min", "max"}}, "gb.bo.log_ei").goal or "min"
   local m <const>, s <const> = core.as_tensor(mean), core.as_tensor(sd)

@@ -1,5 +1,4 @@
---- Kills coordinators and trials of a study at random moments, until so many were killed; then lets it end. By hand, with more kills:
---   gibbous spec/sweep/kills.lua 500
+--- Kills coordinators and trials of a study at random moments, until so many were killed.
 local core <const> = require "gibbous.core"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"

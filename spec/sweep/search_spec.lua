@@ -64,8 +64,11 @@ describe("a space", function()
   end)
 
   it("is another one for another seed", function()
-    local a <const> = gb.sweep{name = "s", run = print, search = "random", trials = 1, space = {a = gb.sweep.uniform(0, 1)}, seed = 1}
-    local b <const> = gb.sweep{name = "s", run = print, search = "random", trials = 1, space = {a = gb.sweep.uniform(0, 1)}, seed = 2}
+    local function one(seed)
+      local axes <const> = {a = gb.sweep.uniform(0, 1)}
+      return gb.sweep{name = "s", run = print, search = "random", trials = 1, space = axes, seed = seed}
+    end
+    local a <const>, b <const> = one(1), one(2)
     assert.is_not_equal(space.trials(a)[1].params.a, space.trials(b)[1].params.a)
   end)
 
@@ -80,7 +83,8 @@ describe("a space", function()
 end)
 
 describe("a search by a Gaussian process", function()
-  local BRANIN <const> = [[search = "gp", trials = 30, metric = "v", space = {x = gb.sweep.uniform(-5, 10), y = gb.sweep.uniform(0, 15)},
+  local BRANIN <const> = [[search = "gp", trials = 30, metric = "v",
+    space = {x = gb.sweep.uniform(-5, 10), y = gb.sweep.uniform(0, 15)},
     run = function(p)
       local b, c, t = 5.1 / (4 * math.pi ^ 2), 5 / math.pi, 1 / (8 * math.pi)
       return {v = (p.y - b * p.x ^ 2 + c * p.x - 6) ^ 2 + 10 * (1 - t) * math.cos(p.x) + 10}

@@ -1,6 +1,6 @@
 --- What makes two trials one: their parameters, and the code that they run. The code is the text of the study's function, without
--- comments and spaces, and of what it reaches: upvalues, and globals that the script made. So a longer grid or another comment keeps
--- finished trials, and another step in the function does not.
+-- comments and spaces, and of what it reaches: upvalues, and globals that the script made. So a longer grid or another comment
+-- keeps finished trials, and another step in the function does not.
 local core <const> = require "gibbous.core"
 local lexer <const> = require "gibbous.prompt.lexer"
 

@@ -1,5 +1,6 @@
---- A search by a Gaussian process: the next cell of a study is where the expected improvement of its metric is largest, by a model of the
--- cells that have ended. Cells that run count as ended with the mean that the model predicts, cells that failed with the worst value.
+--- A search by a Gaussian process: the next cell of a study is where the expected improvement of its metric is largest, by a model
+-- of the cells that have ended. Cells that run count as ended with the mean that the model predicts, cells that failed with the
+-- worst value.
 local core <const> = require "gibbous.core"
 local identity <const> = require "gibbous.sweep.identity"
 local space <const> = require "gibbous.sweep.space"
@@ -44,8 +45,8 @@ end
 
 -- What is known ---------------------------------------------------------------------------------------------------------------
 
---- The cells that were tried, in order: {cell, value (mean of the metric over repeats that ended well, signed so that less is better;
--- nil while none has), ended (nothing of it runs or waits)}.
+--- The cells that were tried, in order: {cell, value (mean of the metric over repeats that ended well, signed so that less is
+-- better; nil while none has), ended (nothing of it runs or waits)}.
 local function known(study, store)
   local sign <const> = study.goal == "max" and -1 or 1
   local list <const> = {}
@@ -80,8 +81,8 @@ local function fitted(x, y, seed)
   return m, ys
 end
 
---- By how much a cell must be better to count: by nothing; by MARGIN for every other cell since the last real improvement, so that a
--- search leaves a place that has no more to give. y: standardised values, in the order of their cells.
+--- By how much a cell must be better to count: by nothing; by MARGIN for every other cell since the last real improvement, so that
+-- a search leaves a place that has no more to give. y: standardised values, in the order of their cells.
 local function margin(y)
   local best, since = math.huge, 0
   for _, v in ipairs(y) do
@@ -105,7 +106,9 @@ local function candidates(study, best, seed)
       if axis.range then
         at = place(axis.range, v)
       else
-        for j, one in ipairs(axis.values) do at = core.json_encode(one) == core.json_encode(v) and (j - 0.5) / #axis.values or at end
+        for j, one in ipairs(axis.values) do
+          if core.json_encode(one) == core.json_encode(v) then at = (j - 0.5) / #axis.values end
+        end
       end
       u[k] = math.max(0, math.min(1 - 1e-12, at + move[k] * ({0.02, 0.1, 0.3})[i % 3 + 1]))
     end
@@ -149,7 +152,8 @@ local function next_cell(study, list)
   return cells[gain:argmax():item()]
 end
 
---- A function that adds a cell to the store where the search wants one, and says whether it did. add: takes trials of space.repeated.
+--- A function that adds a cell to the store where the search wants one, and says whether it did. add: takes trials of
+-- space.repeated.
 function M.proposer(study, store, add)
   local drawn <const> = space.draws("sobol", initial(study), #study.space, study.seed)
   return function()
