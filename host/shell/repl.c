@@ -177,8 +177,14 @@ static void remember_results (lua_State *L, int entry) {
   if (lgb_call(L, n + 1, 0) != LUA_OK) report_error(L);
 }
 
+/* Tells the session that an entry will run. */
+static void announce (lua_State *L) {
+  if (lgb_push_side(L, "typed") && lgb_call(L, 0, 0) != LUA_OK) report_error(L);
+}
+
 /* Runs the chunk on top; the entry's text is at 'entry'. */
 static void run_chunk (gb_editor *e, lua_State *L, int entry, bool padded) {
+  announce(L);
   const double start = gb_clock();
   const bool silent = is_silenced(lua_tostring(L, entry));
   if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) {
@@ -212,6 +218,7 @@ static bool run_command (lua_State *L, int entry) {
     fputs("commands need the library, which did not load\n", stderr);
     return true;
   }
+  announce(L);
   lua_pushvalue(L, entry);
   if (lgb_call(L, 1, 1) != LUA_OK) {
     report_error(L);

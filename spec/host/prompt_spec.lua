@@ -82,6 +82,15 @@ describe("an entry that fails", function()
     assert.matches("^no error to look at", (session ":up\n"))
   end)
 
+  it("while it was displayed has a line, frames for :debug, and no traceback of the prompt itself", function()
+    local out <const>, err <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:debug\n:debug _.shape\n"
+    assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive[^\n]*\n$", err)
+    assert.equal("> 1  stdin:1: in the display of _\n      _ = tensor 2x2 f64\n2x2\n", (out:gsub("^1", "> 1")))
+    local own <const>, boom <const> = session "setmetatable({}, {__tostring = function() error 'boom' end})\n:debug\n:who\n"
+    assert.matches("^stdin:1: boom\nstack traceback:\n", boom)
+    assert.matches("1  stdin:1: in function <stdin:1>\n  2  stdin:1: in the display of _\n      no locals\n", own)
+  end)
+
   it("holds no tensor of its frames", function()
     local out <const> = session("do local t = gb.rand(100000):eval() error 'x' end\ncollectgarbage() collectgarbage()\n"
       .. "gb.memory.report().tensor\n")
@@ -118,6 +127,13 @@ describe("a command", function()
       .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
       .. "/dev/null/x.lua: Not a directory\na command is missing; :help lists them\n"
       .. "there is no command :timit, did you mean :timeit?\nstdin:1: unexpected symbol near <eof>\n", err)
+  end)
+
+  it("takes nothing after it where it has no argument, and goes on", function()
+    local out <const>, err <const> = session ":quit now\n:up 2\n:down 2\n:reload all\n7\n"
+    assert.equal("7\n", out)
+    assert.equal(":quit takes nothing after it\n:up takes nothing after it\n:down takes nothing after it\n"
+      .. ":reload takes nothing after it\n", err)
   end)
 
   it("is not a label", function()
@@ -180,7 +196,8 @@ describe("a command", function()
     assert.matches("position\n", (session ":plot gb.linspace(0, 1, 9)\n"))
     assert.matches("┤", (session ":plot {1, 2, 3}, gb.tensor{3, 1, 2}\n"))
     assert.matches("┤", (session ":plot gb.plot.figure{}:line(gb.linspace(0, 1, 3), gb.ones(3))\n"))
-    assert.matches(":plot draws a vector, x and y, a matrix, a model or a figure, got string", (select(2, session ":plot 'x'\n")))
+    assert.equal(":plot draws a vector, x and y, a matrix, a model or a figure, got string\n", (select(2, session ":plot 'x'\n")))
+    assert.equal(":plot draws a vector, x and y, a matrix, a model or a figure, got nil\n", (select(2, session ":plot nonsense\n")))
   end)
 
   it(":save writes a script that runs and prints the same", function()
@@ -234,6 +251,55 @@ describe("a command", function()
     assert.matches("nothing has changed in amod\namod: 2 functions replaced, 1 new\n2\t2\t5\t3\n"
       .. "amod: not reloaded: [^\n]*half\n2\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n2\n$", out)
     assert.matches("^no module in Lua was required\n", (session ":reload\n"))
+  end)
+
+  it(":autoreload looks before each entry, and says what it did", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local function write(text)
+      return ("do local f = io.open('%s/amod.lua', 'w') f:write(%q) f:close() end\n"):format(folder, text)
+    end
+    local typed <const> = ("package.path = '%s/?.lua'\n"):format(folder)
+      .. write "local M = {n = 1} function M.f() return M.n end return M"
+      .. "a = require 'amod'\n:autoreload\n:autoreload on\na.n = 5\n"
+      .. write "local M = {n = 2} local function n() return M.n end function M.f() return n() * 10 end return M"
+      .. "a.f(), a.n\n"
+      .. write "local M = = {}" .. "a.f()\na.f()\n"
+      .. write "local M = {} function M.f() return M.n + 1 end return M" .. ":time a.f()\n:autoreload off\n"
+      .. write "local M = {} function M.f() return 0 end return M" .. "a.f()\n:autoreload maybe\n"
+    local out <const>, err <const> = session(typed)
+    os.execute("rm -r " .. folder)
+    assert.matches("^required modules are read again by :reload only\nrequired modules are looked at before each entry\n50\t5\n"
+      .. "50\n50\n6\nwall [^\n]*\n[^\n]*\nrequired modules are read again by :reload only\n6\n$", out)
+    assert.matches("^amod: 1 function replaced, 0 new\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n"
+      .. "amod: 1 function replaced, 0 new\n:autoreload takes on or off, got 'maybe'\n$", err)
+  end)
+
+  it(":pin keeps a result that is held weakly, :unpin lets go of it", function()
+    local collect <const> = "collectgarbage() collectgarbage()\n"
+    local made <const> = "gb.rand(100000):eval();\n"
+    local out <const> = session(made .. ":pin\n" .. made .. ":pin K\n" .. made .. collect .. "gb.memory.report().tensor\n:who\n"
+      .. "K.numel\n:unpin K\n" .. collect .. "gb.memory.report().tensor\n:unpin\n" .. collect .. "gb.memory.report().tensor\n")
+    assert.equal("kept as pin1; :unpin pin1 lets go of it\nkept as K; :unpin K lets go of it\n1600000\n"
+      .. "name  kind    what        bytes   line     kept\n" .. ("-"):rep(50) .. "\n"
+      .. "K     tensor  100000 f64  800 kB  stdin:1  by :pin\npin1  tensor  100000 f64  800 kB  stdin:1  by :pin\n100000\n"
+      .. "no longer kept: K\n800000\nno longer kept: pin1\n0\n", out)
+  end)
+
+  it(":pin takes a free name that moves with nothing", function()
+    local out <const>, err <const> = session(":pin\nx = 1\n2\n:pin x\n:pin a b\n:pin end\n:pin _2\n:unpin\n:unpin x\n:pin y\n"
+      .. "3\n:pin y\nx, y\ny = 4\n:unpin y\n")
+    assert.equal("2\nkept as y; :unpin y lets go of it\n3\nkept as y; :unpin y lets go of it\n1\t3\n", out)
+    assert.equal("there is no result to keep: an expression gives one\nx is a variable already: choose another name\n"
+      .. "'a b' cannot name a variable\n'end' cannot name a variable\n_2 moves on with the next result: choose another name\n"
+      .. "no result is kept\nno result is kept as x\nno result is kept as y\n", err)
+  end)
+
+  it(":save writes what was kept", function()
+    local path <const>, _ <close> = temporary()
+    session("3 + 4\n:pin K\nK + 1\n:save " .. path .. "\n")
+    assert.equal("7\n8\n", (run{path}))
   end)
 
   it(":quit ends the session", function()

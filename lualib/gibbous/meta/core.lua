@@ -265,6 +265,10 @@ function core.file_exists(path) end
 ---@return string
 function core.file_lead(path) end
 
+--- A text that changes when the file is written; nil where nothing is there.
+---@return string?
+function core.file_stamp(path) end
+
 --- Reads one .npy array.
 function core.npy_read(path) end
 

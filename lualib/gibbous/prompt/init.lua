@@ -12,6 +12,12 @@ function M.start(print_values)
   require "gibbous.prompt.variables".note()
 end
 
+--- An entry was typed and will run.
+function M.typed()
+  local said <const> = require "gibbous.prompt.reload".before_entry()
+  if said then io.stderr:write(said, "\n") end
+end
+
 --- An entry succeeded and gave these values.
 function M.entered(text, ...)
   require "gibbous.prompt.inputs".add(text, select("#", ...) > 0)
@@ -21,10 +27,17 @@ function M.entered(text, ...)
   require "gibbous.prompt.why".gave(...)
 end
 
+--- Is it an error of the library that does not know its line, as of a value that was displayed?
+local function is_without_line(err)
+  local meta <const> = type(err) == "table" and debug.getmetatable(err)
+  return meta and meta.__name == "gibbous.error" and rawget(err, "line") == ""
+end
+
 --- The message handler of an entry: the stack is as the error left it.
 function M.failed(err)
   if not session then return end
-  require "gibbous.prompt.frames".capture(3)
+  local where <const> = require "gibbous.prompt.frames".capture(3, M.print, require "gibbous.prompt.results".last())
+  if is_without_line(err) then err.line = where end
   require "gibbous.prompt.why".failed(err)
 end
 
