@@ -43,9 +43,9 @@ void lgb_repl (lua_State *L);
 void lgb_start_ticker (void);
 
 /* side.c: lualib/gibbous/prompt/ */
-/* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
-** without. Pushes nothing, or the error: false. */
-bool lgb_start_side (lua_State *L, lua_CFunction print_values);
+/* Loads it and begins a session, to which it gives these functions. If it does not load, the prompt does without. Pushes
+** nothing, or the error: false. */
+bool lgb_start_side (lua_State *L, const luaL_Reg *functions);
 /* Pushes its function 'name'; false, nothing pushed: there is none. */
 bool lgb_push_side (lua_State *L, const char *name);
 

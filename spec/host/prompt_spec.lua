@@ -253,6 +253,34 @@ describe("a command", function()
     assert.matches("^no module in Lua was required\n", (session ":reload\n"))
   end)
 
+  it(":history lists entries with when, where, how long and how they ended", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir -p " .. folder .. "/.local/state/gibbous/history")
+    local env <const> = {env = "-u XDG_STATE_HOME TZ=UTC HOME=" .. folder}
+    local file <const> = folder .. "/.local/state/gibbous/history"
+    assert.matches("not a plain file\n", (select(2, session(":history\n", env))))
+    os.execute("rmdir " .. file)
+    assert.equal("no entry is kept: the history begins with what is typed at a terminal\n", (session(":history\n", env)))
+    do
+      local f <close> = assert(io.open(file, "w"))
+      f:write("old = 1\n\\@86400.000001-7\t", folder, "/w\tm:fit(x, y)\n\\=86400.000001-7\t12.5\tinterrupted\n",
+        "\\@86460.5-7\t/tmp\tfor i = 1, 2 do\\nend\n\\=86460.5-7\t0.001\tok\n\27[2J\n\\@86520.5-7\t/tmp\terror 'é'\n",
+        "\\=86520.5-7\t2e-6\terror\n\\@86580.5-7\t/tmp\tkilled(", ("é"):rep(200), ")\n")
+    end
+    local out <const> = session(":history\n:history --failed\n:history --failed fit x\n:history --failed old\n"
+      .. ":history zz yy\n", env)
+    os.execute("rm -r " .. folder)
+    local heading <const> = "typed +took +ended +directory +entry\n%-+\n"
+    local fit <const> = "1970%-01%-02 00:00  12.5 s +interrupted  ~/w +m:fit%(x, y%)\n"
+    local failed <const> = "1970%-01%-02 00:02  2 us +error +/tmp +error 'é'\n"
+    local damaged <const> = "1 damaged line left out\n"
+    assert.matches("^" .. heading .. " +old = 1\n" .. fit .. "1970%-01%-02 00:01  1 ms +ok +/tmp +for i = 1, 2 do %.%.%.\n"
+      .. failed .. "1970%-01%-02 00:03 +/tmp +killed%(" .. ("é"):rep(29) .. " %.%.%.\n" .. damaged .. heading .. fit .. failed
+      .. damaged .. heading .. fit .. damaged .. "none of 5 entries failed and has 'old'\n" .. damaged
+      .. "none of 5 entries has 'zz' and 'yy'\n" .. damaged .. "$", out)
+  end)
+
   it(":autoreload looks before each entry, and says what it did", function()
     local folder <const> = os.tmpname()
     os.remove(folder)

@@ -432,6 +432,71 @@ static void a_damaged_history_is_said_and_left_out (void **unused) {
   assert_int_equal(rmdir(path), 0);
 }
 
+static void the_history_knows_how_entries_ended (void **unused) {
+  (void)unused;
+  char path[128];
+  snprintf(path, sizeof path, "%s/gibbous/history", state);
+  unlink(path);
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "5000 + 55\r");
+  expect(&t, "\n5055");
+  expect(&t, "> ");
+  type_keys(&t, "error 'this'\r");
+  expect(&t, "stdin:1: this");
+  expect(&t, "> ");
+  type_keys(&t, "print 'on' while true do end\r");
+  expect(&t, "\non");
+  type_keys(&t, "\003");
+  expect(&t, "interrupted");
+  expect(&t, "> ");
+  type_keys(&t, "print 'off' while true do end\r");
+  expect(&t, "\noff");
+  kill(t.pid, SIGKILL);
+  assert_int_equal(finish(&t), 128 + SIGKILL);
+  start_in(&t, 150, NULL);
+  expect(&t, "> ");
+  type_keys(&t, ":history\r");
+  expect(&t, "typed ");
+  expect(&t, "  ok ");
+  expect(&t, "  5000 + 55\n");
+  expect(&t, "  error ");
+  expect(&t, "  error 'this'\n");
+  expect(&t, "  interrupted  ");
+  expect(&t, "  print 'on' while true do end\n");
+  expect(&t, "  print 'off' while true do end\n");
+  leave(&t);
+}
+
+/* It is neither drawn nor kept; the file may have such a line all the same. */
+static void a_huge_line_is_never_drawn_whole (void **unused) {
+  (void)unused;
+  enum { HUGE = 200000 };
+  char path[128], *huge = calloc(HUGE + 1, 1);
+  snprintf(path, sizeof path, "%s/gibbous/history", state);
+  FILE *f = fopen(path, "wb");
+  assert_true(huge != NULL && f != NULL);
+  memset(huge, 'z', HUGE);
+  fprintf(f, "6000 + 66\n%s\nnul", huge);
+  fputc('\0', f);
+  fputs("nul\n\\@1.5-2\t/tmp\thalf a l", f);
+  fclose(f);
+  free(huge);
+  terminal t;
+  start(&t);
+  expect(&t, "history: 3 damaged lines of ");
+  expect(&t, "> ");
+  type_keys(&t, "\033[A\r");
+  expect(&t, "\n6066");
+  expect(&t, "> ");
+  type_keys(&t, ":history\r");
+  expect(&t, "  6000 + 66\n");
+  expect(&t, "2 damaged lines left out"); /* what was typed since has ended the half line */
+  leave(&t);
+  assert_null(strstr(t.text, "zzzzzzzz"));
+}
+
 static void three_ctrl_c_end_what_does_not_answer (void **unused) {
   (void)unused;
   terminal t;
@@ -513,6 +578,8 @@ int main (void) {
       cmocka_unit_test(one_ctrl_c_ends_a_script_with_130),
       cmocka_unit_test(two_ctrl_c_end_a_script_with_130),
       cmocka_unit_test(a_damaged_history_is_said_and_left_out),
+      cmocka_unit_test(the_history_knows_how_entries_ended),
+      cmocka_unit_test(a_huge_line_is_never_drawn_whole),
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
       cmocka_unit_test(progress_is_shown),

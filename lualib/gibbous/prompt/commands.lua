@@ -123,6 +123,10 @@ local function debug_error(rest)
   require "gibbous.prompt".print(compiled(rest, frames.environment())())
 end
 
+local function history(rest)
+  print(require "gibbous.prompt.past".report(rest, require "gibbous.prompt".history()))
+end
+
 local function move(by, call)
   return function(rest)
     nothing_after(rest, call)
@@ -167,14 +171,15 @@ M.list = {
   {name = "who", call = ":who", line = "the variables of the session, with the lines that made them", run = who},
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
+  {name = "history", call = ":history [WORDS]",
+    line = "entries of all sessions, and how they ended; --failed: those that failed", run = history},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},
   {name = "run", call = ":run FILE", line = "runs a script in this session", run = run},
   {name = "edit", call = ":edit [FILE]", line = "opens the last entry, or a file, in an editor, then runs it", run = edit},
   {name = "reload", call = ":reload", line = "reads required modules again whose files have changed", run = reload},
-  {name = "autoreload", call = ":autoreload [on|off]", line = "does so before each entry from now on, or no longer",
+  {name = "autoreload", call = ":autoreload [on|off]", line = "reads changed modules again before each entry, or no longer",
     run = autoreload},
-  {name = "pin", call = ":pin [NAME]", line = "keeps the last result, which _ holds weakly, under a name (pin1, pin2 ..)",
-    run = pin},
+  {name = "pin", call = ":pin [NAME]", line = "keeps the last result under a name; _ alone holds it weakly", run = pin},
   {name = "unpin", call = ":unpin [NAME]", line = "lets go of a kept result, or of all", run = unpin},
   {name = "debug", call = ":debug [CODE]", line = "the frames and locals of the last error, or what an expression is there",
     run = debug_error},

@@ -4,9 +4,10 @@ local M <const> = {}
 
 local session = false                      -- an interactive session runs: results are kept
 
---- The session begins: what is there now is not the user's.
-function M.start(print_values)
-  session, M.print = true, print_values
+--- The session begins: what is there now is not the user's. shell: print(...) prints as the values of an entry, history() reads
+-- the entries of this and earlier sessions.
+function M.start(shell)
+  session, M.print, M.history = true, shell.print, shell.history
   local core <const> = require "gibbous.core"
   require "gibbous.window".columns = function() return core.columns(1) end
   require "gibbous.prompt.variables".note()
