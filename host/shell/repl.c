@@ -11,7 +11,7 @@
 #include "shell/host.h"
 #include "shell/logbook.h"
 
-#define SLOW 0.05 /* seconds from which a command's time is shown */
+#define SLOW 0.05 /* seconds from which the cost of an entry is shown */
 
 /* True if the chunk, message on top, was refused only because it is incomplete. */
 static bool is_incomplete (lua_State *L, int status) {
@@ -190,10 +190,16 @@ static gb_history_end failed (lua_State *L) {
   return end;
 }
 
-static void show_time (double seconds) {
-  char text[32];
-  const int size = snprintf(text, sizeof text, "[%.3g s]", seconds);
-  lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)size);
+/* "[1.2 s  cuda:0 0.9 s  peak 12 MiB]": the wall's seconds, those of a device, the bytes held beyond those before */
+static void show_cost (double seconds, const lgb_cost *c) {
+  char text[128], bytes[GB_BYTES_TEXT];
+  int n = snprintf(text, sizeof text, "[%.3g s", seconds);
+  if (c->device > 0)
+    n += snprintf(text + n, sizeof text - (size_t)n, "  %.40s %.3g s", c->device_name, c->device);
+  if (c->peak > 0)
+    n += snprintf(text + n, sizeof text - (size_t)n, "  peak %s", gb_bytes_text(c->peak, bytes));
+  n += snprintf(text + n, sizeof text - (size_t)n, "]");
+  lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)n);
   putchar('\n');
 }
 
@@ -254,11 +260,13 @@ static void one_chunk (gb_editor *e, lua_State *L, int entry) {
   if (has_text) gb_editor_remember(e, text);
   const double start = gb_clock();
   gb_history_end end = GB_END_ERROR;
+  lgb_cost_begin(L);
   if (status == LUA_OK) end = run_chunk(L, entry, padded);
   else report_error(L);
+  const lgb_cost cost = lgb_cost_end(L);
   const double seconds = gb_clock() - start;
   if (has_text) gb_editor_ended(e, seconds, end);
-  if (end == GB_END_OK && seconds > SLOW && gb_editor_is_terminal(e)) show_time(seconds);
+  if (end == GB_END_OK && seconds > SLOW && gb_editor_is_terminal(e)) show_cost(seconds, &cost);
 }
 
 /* Reads and runs one entry; false at the end of the input. */

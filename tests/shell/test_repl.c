@@ -518,8 +518,17 @@ static void slow_commands_show_their_time (void **unused) {
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "t = gb.clock() while gb.clock() - t < 0.1 do end\r");
+  type_keys(&t, "function wait() local t = gb.clock() while gb.clock() - t < 0.1 do end end wait()\r");
   expect(&t, "[0.1");
+  expect(&t, " s]");
+  type_keys(&t, "x = gb.ones(131072):eval() + 0 wait()\r"); /* 1 MiB, and what a run works with */
+  expect(&t, " s  peak 1.0");
+  type_keys(&t, "y = gb.ones(393216):eval() + 0 wait()\r"); /* beside what is there */
+  expect(&t, " s  peak 3.0");
+  type_keys(&t,
+            "(wait() or 700) + gb.memory.report().peak // 1048576\r"); /* of the session, not of the entry */
+  expect(&t, "\n704");
+  expect(&t, " s]\n");
   leave(&t);
 }
 
