@@ -64,7 +64,7 @@ static char *prompt_text (EditLine *el) {
 
 enum { GLANCE_MS = 50 };
 
-/* Lets the prompt's side prepare, once, while nothing is typed. */
+/* Lets the prompt's side prepare, once, as soon as nothing is typed. */
 static void use_pause (gb_editor *e) {
   if (e->has_paused) return;
   e->has_paused = true;
@@ -83,7 +83,7 @@ static int read_byte (EditLine *el, unsigned char *byte) {
       return -1;
     }
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
-    const int ready = poll(&p, 1, GLANCE_MS);
+    const int ready = poll(&p, 1, editor_of(el)->has_paused ? GLANCE_MS : 0);
     if (ready > 0) {
       const ssize_t n = read(STDIN_FILENO, byte, 1);
       if (n == 1 && *byte == '\0') continue;

@@ -463,6 +463,24 @@ describe("completion", function()
     assert.equal(0, called)
   end)
 
+  it("loads no part of the library, and reads of the documentation what it needs", function()
+    local out <const>, err <const> = run({"-e", [[
+      gb = require "gibbous"
+      local parse, described = require "gibbous.reference.parse", 0
+      local describe = parse.describe
+      function parse.describe(e) described = described + 1 return describe(e) end
+      local complete = require "gibbous.prompt.complete"
+      for _, text in ipairs{"gb.linsp", "gb.gp.exact{ker", "gb.kernels.rbf{}:nam", "gb.plot.figure{}:hea", "gb.rand(3):logsume"} do
+        print(complete(text)[1])
+      end
+      for name in pairs(package.loaded) do
+        if name:find "^gibbous%.gp" or name:find "^gibbous%.plot" or name:find "^gibbous%.kernels" then print(name) end
+      end
+      print(described < 20)]]})
+    assert.equal("", err)
+    assert.equal("linspace\nkernel\nnamed\nheatmap\nlogsumexp\ntrue\n", out)
+  end)
+
   it("has the keys of options that are not given yet", function()
     assert.same({"kernel", 3}, {names "gb.gp.exact{ker"})
     has("gb.gp.exact{kernel = k, ", "noise", "likelihood")
