@@ -498,6 +498,19 @@ describe("completion", function()
     has("m:fit(x, x, {objective = '", "mll", "loo")
   end)
 
+  it("has the paths of a model's parameters in m:get and m:set", function()
+    local all <const> = "kernel.lengthscale kernel.variance likelihood.noise"
+    for _, text in ipairs{'m:get "', "m:get('", 'm:set("', 'm:set{["', 'm:set({["', 'm:set{["kernel.variance"] = 2, ["'} do
+      assert.same({all, 0}, {names(text)}, text)
+    end
+    assert.same({"kernel.lengthscale", 8}, {names 'm:get "kernel.l'})
+    assert.same({'["kernel.lengthscale"] ["kernel.variance"] ["likelihood.noise"]', 0}, {names "m:set{"})
+    for _, text in ipairs{'m:set("kernel.variance", "', 'zz:get "', 'gb.gp.exact{kernel = k, noise = 1}:get "', 't:get "', 'x["',
+      't[{["', 'get "', 'm.get "', '{["'} do
+      assert.equal("", (names(text)), text)
+    end
+  end)
+
   it("has files in strings that are paths, and no names", function()
     assert.same({"host/ hostile_collector.lua", 2}, {names 'gb.data.read "spec/ho'})
     assert.same({"prompt_spec.lua", 6}, {names 'gb.data.read("spec/host/prompt'})

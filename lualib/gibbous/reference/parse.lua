@@ -167,8 +167,8 @@ local function declaration(line, comment, locals, area)
   if object then locals[object] = class end
   local names <const> = {}
   for field in comment:gmatch "%-%-%- ?@field ([^%s%[?]+)" do names[#names + 1] = field end
-  return {name = class, kind = "class", call = class, short = object or class, class = class, parent = parent ~= "" and parent or nil,
-    names = names, area = area, comment = comment}
+  return {name = class, kind = "class", call = class, short = object or class, class = class, names = names, area = area,
+    parent = parent ~= "" and parent or nil, comment = comment}
 end
 
 local DASH <const> = ("-"):byte()
