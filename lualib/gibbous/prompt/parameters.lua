@@ -9,10 +9,10 @@ local takes_path <const> = {get = true, set = true}
 --- The sorted paths for the method whose name is the token at 'callee'; nil where it is no such method. None are
 -- known of a model that is no variable's value.
 function M.of_method(tokens, callee)
-  local name <const>, colon <const> = tokens[callee], tokens[callee - 1]
-  if callee < 3 or not takes_path[name.text] or colon.text ~= ":" then return nil end
+  if callee < 3 or not takes_path[tokens[callee].text] then return nil end
   local entry <const> = knowledge.entry((knowledge.infer(tokens, callee)))
   if not entry or entry.owner ~= "gibbous.model" then return nil end
+  if tokens[callee - 1].text ~= ":" then return {} end
   local model <const> = knowledge.infer(tokens, callee - 2)
   if model == nil or type(model.value) ~= "table" then return {} end
   local ok <const>, _, names <const> = pcall(require "gibbous.param".collect, model.value)
