@@ -76,8 +76,7 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fputs(PROGRAM ": ", stderr);
-  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
+  lgb_put_error(stderr, PROGRAM ": ", message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }

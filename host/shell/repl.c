@@ -99,7 +99,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status, b
 
 static void report_error (lua_State *L) {
   fflush(stdout);
-  lgb_put_error(stderr, luaL_tolstring(L, -1, NULL));
+  lgb_put_error(stderr, "", luaL_tolstring(L, -1, NULL));
   lua_pop(L, 2);
 }
 

@@ -50,6 +50,18 @@ describe("results of the prompt", function()
   end)
 end)
 
+describe("a function or a part of the library", function()
+  it("is shown by its name and what it does, but not by print", function()
+    local out <const> = session("gb.gp.exact\ngb.linalg\nf = gb.cat\nf\n"
+      .. "print(gb.linalg == nil, tostring(gb.gp):match '^table')\n")
+    assert.equal("gb.gp.exact: function, Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel)\n  (?gb.gp.exact)\n"
+      .. "gb.linalg: part of the library, Linear algebra (?gb.linalg)\n"
+      .. "gb.cat: function, Joins tensors along dimension d (?gb.cat)\nfalse\ttable\n", out)
+    local narrow <const> = session "require 'gibbous.window'.columns = function() return 30 end\nprint\n{}\nfunction f() end\nf\n"
+    assert.matches("^function: 0x%x+\n{}\nfunction: 0x%x+\n$", narrow)
+  end)
+end)
+
 describe("an entry that fails", function()
   it("has the line of the entry, and the frames of the library as one line", function()
     local _, err <const> = session "gb.gp.exact{noise = .1}\n"
@@ -117,6 +129,16 @@ describe("a command", function()
     assert.matches("\nfor is a word of Lua itself: see the reference manual of Lua 5.4, chapter 3\n$", out)
     out = session "require 'gibbous.window'.columns = function() return 60 end\n:help\n"
     for line in out:gmatch "[^\n]+" do assert.is_true(#line <= 60, line) end
+  end)
+
+  it("and help are broken between words where the window is narrow", function()
+    local narrow <const> = "require 'gibbous.window'.columns = function() return 44 end\n"
+    local out <const> = session(narrow
+      .. "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:why\n?m.fit\n?gb.gp.exact\n??leading minor\n?print\n?for\n??\n")
+    for line in out:gsub("  example\n.-\n%f[^ \n]", ""):gmatch "[^\n]+" do
+      assert.is_true(utf8.len(line) <= 44 or line:find "^    " ~= nil, line)
+    end
+    assert.matches("worth a try: add to the diagonal %(the noise\n  of a model, or A %+ 1e%-6 %* gb%.eye%(n%)%); look\n", out)
   end)
 
   it("that does not exist names the nearest; what is mistyped gets no traceback", function()

@@ -235,6 +235,32 @@ static void errors_are_red_at_a_terminal (void **unused) {
   }
 }
 
+static void errors_are_broken_between_words (void **unused) {
+  (void)unused;
+  static const char typed[] = "error(('word '):rep(12) .. '\\nnext', 0)";
+  terminal t;
+  start_in(&t, 40, NULL);
+  expect(&t, "> ");
+  type_keys(&t, typed);
+  type_keys(&t, "\r");
+  expect(&t, "\nword word word word word word word word\n  word word word word ");
+  expect(&t, "\nnext\nstack traceback:\n");
+  leave(&t);
+  start_in(&t, 70, NULL);
+  expect(&t, "> ");
+  type_keys(&t, typed);
+  type_keys(&t, "\r");
+  expect(&t, "\nword word word word word word word word word word word word ");
+  expect(&t, "\nnext\n");
+  leave(&t);
+  start_with(&t, 30, NULL, "error('a first second third', 0)");
+  expect(&t, "gibbous: a first second third\n");
+  assert_int_equal(finish(&t), 1);
+  start_with(&t, 28, NULL, "error('a first second third', 0)");
+  expect(&t, "gibbous: a first second\n  third\n");
+  assert_int_equal(finish(&t), 1);
+}
+
 static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
   (void)unused;
   terminal t;
@@ -576,6 +602,7 @@ int main (void) {
       cmocka_unit_test(a_window_of_one_column_is_enough),
       cmocka_unit_test(what_is_typed_is_kept_in_a_locale_of_ascii),
       cmocka_unit_test(errors_are_red_at_a_terminal),
+      cmocka_unit_test(errors_are_broken_between_words),
       cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
       cmocka_unit_test(ctrl_c_within_a_paste_drops_all_of_it),
       cmocka_unit_test(ctrl_d_while_an_entry_runs_spoils_no_key_after_it),

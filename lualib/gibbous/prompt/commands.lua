@@ -77,7 +77,8 @@ end
 
 local function why(rest)
   nothing_after(rest, ":why")
-  print(require "gibbous.prompt.why".report())
+  local columns <const>, report <const> = require "gibbous.window".columns(), require "gibbous.prompt.why".report()
+  print(columns and require "gibbous.reference.text".fitted(report, columns) or report)
 end
 
 local function plot(rest) require "gibbous.prompt.picture"(compiled(rest)()):show() end

@@ -242,6 +242,19 @@ function M.value_of(name)
   return value
 end
 
+--- The entry of a function or a part of the library, by its value; nil where it has none.
+function M.of_value(value)
+  if type(value) == "table" then
+    local name <const> = class.of(value)
+    return name and name:find "^gb%." and M.of(name) or nil
+  end
+  if type(value) ~= "function" then return nil end
+  for _, e in ipairs(registered().list) do
+    if e.kind == "function" and e.name:find "^gb%." and rawequal(M.value_of(e.name), value) then return e end
+  end
+  return nil
+end
+
 --- All entries, in the order of the reference.
 function M.all() return registered().list end
 
