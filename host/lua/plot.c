@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
+#include "base/typed.h"
 #include "lua/lgb.h"
 #include "plot/contour.h"
 #include "plot/figure.h"
@@ -363,6 +364,27 @@ static bool lists_sixel (const char *answer) {
   return false;
 }
 
+/* The end of the answer that begins at 'at', of a text that a NUL ends; NULL: none begins here. One that is cut off ends
+** with the text. */
+static const char *end_of_answer (const char *at) {
+  static const struct { const char *begin, *end; } form[] = {{"\033_G", "\033\\"}, {"\033[?", "c"}};
+  for (int i = 0; i < 2; i++) {
+    if (strncmp(at, form[i].begin, 3) != 0) continue;
+    const char *end = strstr(at + 3, form[i].end);
+    return end != NULL ? end + strlen(form[i].end) : at + strlen(at);
+  }
+  return NULL;
+}
+
+/* Whatever came that is no answer was typed. */
+static void keep_keys (const char *text) {
+  while (*text != '\0') {
+    const char *end = end_of_answer(text);
+    if (end == NULL) gb_typed_keep(text++, 1);
+    else text = end;
+  }
+}
+
 /* Asks for kitty's graphics and for the attributes, which every terminal answers last. */
 static void ask (char *answer, size_t room) {
   enum { PATIENCE = 150 }; /* ms */
@@ -388,8 +410,9 @@ static void ask (char *answer, size_t room) {
 
 /* core.terminal_graphics() -> "kitty", "sixel" or nil: what the terminal says that it can. Waits 0.15 s at most. */
 static int terminal_graphics (lua_State *L) {
-  char answer[256] = "";
+  char answer[4096] = "";
   if (isatty(0) == 1 && isatty(1) == 1) ask(answer, sizeof answer);
+  keep_keys(answer);
   if (strstr(answer, "_Gi=31;OK") != NULL) lua_pushliteral(L, "kitty");
   else if (lists_sixel(answer)) lua_pushliteral(L, "sixel");
   else lua_pushnil(L);

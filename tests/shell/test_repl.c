@@ -261,6 +261,23 @@ static void errors_are_broken_between_words (void **unused) {
   assert_int_equal(finish(&t), 1);
 }
 
+/* The terminal is asked what it shows, and answers in the middle of the keys, or not at all. */
+static void keys_typed_while_the_terminal_is_asked_stay (void **unused) {
+  (void)unused;
+  static const char *const typed[] = {"80 + 8\r", "80\033[?62;1c + 8\r",
+                                      "80\033_Gi=31;EINVAL\033\\ +\033[?62c 8\r"};
+  for (int i = 0; i < 3; i++) {
+    terminal t;
+    start_in(&t, 100, "GIBBOUS_GRAPHICS=");
+    expect(&t, "> ");
+    type_keys(&t, "gb.plot.figure{}:line(gb.ones(3), gb.ones(3)):show()\r");
+    expect(&t, "f=24;AAAA");
+    type_keys(&t, typed[i]);
+    expect(&t, "\n88");
+    leave(&t);
+  }
+}
+
 static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
   (void)unused;
   terminal t;
@@ -603,6 +620,7 @@ int main (void) {
       cmocka_unit_test(what_is_typed_is_kept_in_a_locale_of_ascii),
       cmocka_unit_test(errors_are_red_at_a_terminal),
       cmocka_unit_test(errors_are_broken_between_words),
+      cmocka_unit_test(keys_typed_while_the_terminal_is_asked_stay),
       cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
       cmocka_unit_test(ctrl_c_within_a_paste_drops_all_of_it),
       cmocka_unit_test(ctrl_d_while_an_entry_runs_spoils_no_key_after_it),
