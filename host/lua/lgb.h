@@ -83,6 +83,10 @@ gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
 
+/* plot.c */
+/* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
+bool lgb_take_key (unsigned char *key);
+
 /* memory.c */
 typedef struct lgb_cost {
   size_t peak;   /* bytes that were held at most, beyond those that were held before */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/interrupt.h"
-#include "base/typed.h"
 #include "lua/lgb.h"
 #include "plot/contour.h"
 #include "plot/figure.h"
@@ -364,6 +363,22 @@ static bool lists_sixel (const char *answer) {
   return false;
 }
 
+/* Keys that came with an answer: a queue of what nobody has read yet. Main thread only. */
+static char typed[4096];
+static size_t first_typed, last_typed;
+
+/* What has no room is lost. */
+static void keep_key (char key) {
+  if (last_typed < sizeof typed) typed[last_typed++] = key;
+}
+
+bool lgb_take_key (unsigned char *key) {
+  if (first_typed == last_typed) return false;
+  *key = (unsigned char)typed[first_typed++];
+  if (first_typed == last_typed) first_typed = last_typed = 0;
+  return true;
+}
+
 /* The end of the answer that begins at 'at', of a text that a NUL ends; NULL: none begins here. One that is cut off ends
 ** with the text. */
 static const char *end_of_answer (const char *at) {
@@ -380,7 +395,7 @@ static const char *end_of_answer (const char *at) {
 static void keep_keys (const char *text) {
   while (*text != '\0') {
     const char *end = end_of_answer(text);
-    if (end == NULL) gb_typed_keep(text++, 1);
+    if (end == NULL) keep_key(*text++);
     else text = end;
   }
 }

@@ -17,7 +17,6 @@
 #include <lauxlib.h>
 
 #include "base/interrupt.h"
-#include "base/typed.h"
 #include "lua/lgb.h"
 #include "shell/host.h"
 #include "shell/logbook.h"
@@ -83,7 +82,7 @@ static int read_byte (EditLine *el, unsigned char *byte) {
       editor_of(el)->interrupted = true;
       return -1;
     }
-    if (gb_typed_take(byte)) return 1;
+    if (lgb_take_key(byte)) return 1;
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
     const int ready = poll(&p, 1, editor_of(el)->has_paused ? GLANCE_MS : 0);
     if (ready > 0) {
