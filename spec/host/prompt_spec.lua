@@ -98,6 +98,8 @@ describe("an entry that fails", function()
     local out <const>, err <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:debug\n:debug _.shape\n"
     assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive[^\n]*\n$", err)
     assert.equal("> 1  stdin:1: in the display of _\n      _ = tensor 2x2 f64\n2x2\n", (out:gsub("^1", "> 1")))
+    local later <const> = session "7\n:debug 8, 'a', gb.linalg.cholesky(-gb.eye(3)), gb.ones(2)\n:debug\n"
+    assert.equal("7\n1  stdin:1: in the display of _\n      _ = tensor 3x3 f64\n", (later:gsub("\n> 1", "\n1")))
     local own <const>, boom <const> = session "setmetatable({}, {__tostring = function() error 'boom' end})\n:debug\n:who\n"
     assert.matches("^stdin:1: boom\nstack traceback:\n", boom)
     assert.matches("1  stdin:1: in function <stdin:1>\n  2  stdin:1: in the display of _\n      no locals\n", own)

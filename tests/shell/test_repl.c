@@ -510,6 +510,7 @@ static void the_history_knows_how_entries_ended (void **unused) {
   expect(&t, "  print 'on' while true do end\n");
   expect(&t, "  print 'off' while true do end\n");
   leave(&t);
+  assert_null(strstr(t.text + t.seen, ":history")); /* not itself */
 }
 
 /* It is neither drawn nor kept; the file may have such a line all the same. */

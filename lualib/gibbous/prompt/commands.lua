@@ -125,7 +125,10 @@ local function debug_error(rest)
 end
 
 local function history(rest)
-  print(require "gibbous.prompt.past".report(rest, require "gibbous.prompt".history()))
+  local entries <const>, damaged <const> = require "gibbous.prompt".history()
+  local last <const> = entries[#entries]
+  if last and not last.ended and last.text:find "^:history" then entries[#entries] = nil end             -- this one
+  print(require "gibbous.prompt.past".report(rest, entries, damaged))
 end
 
 local function move(by, call)

@@ -57,6 +57,16 @@ local function title(info)
   return ("function <%s:%d>"):format(info.short_src, info.linedefined)
 end
 
+--- What the prompt was about to print: of the values of its function at 'level' those before are texts already.
+local function displayed(level)
+  for i = 1, MOST do
+    local name <const>, value <const> = debug.getlocal(level + 1, i)
+    if name == nil then return nil end
+    if type(value) == "table" or type(value) == "userdata" then return value end
+  end
+  return nil
+end
+
 --- The frame of a value that an entry gave, and that failed while it was displayed.
 local function display_frame(value)
   local locals <const> = {}
@@ -66,21 +76,20 @@ local function display_frame(value)
 end
 
 --- Remembers the frames of the running stack that are the script's, from 'level' on, as the message handler of an entry sees it.
--- displayed: the value that the prompt was to print, if 'print_values' runs. The place that :debug shows first, nil where there is
--- none.
-function M.capture(level, print_values, displayed)
+-- print_values: the prompt's function that displays values. The place that :debug shows first, nil where there is none.
+function M.capture(level, print_values)
   local list <const> = {}
-  local displays = false
+  local value
   for depth = level + 1, level + DEEPEST do
     local info <const> = debug.getinfo(depth, "nSlf")
     if info == nil or #list >= MOST then break end
-    displays = displays or info.func == print_values
+    if info.func == print_values then value = displayed(depth) end
     if info.what ~= "C" and not is_library(info) then
       list[#list + 1] = {where = ("%s:%d"):format(info.short_src, info.currentline), title = title(info),
         locals = locals_of(depth, info.func)}
     end
   end
-  if displays then list[#list + 1] = display_frame(displayed) end
+  if value ~= nil then list[#list + 1] = display_frame(value) end
   last, at = list, 1
   return list[1] and list[1].where
 end

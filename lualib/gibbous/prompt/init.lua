@@ -37,8 +37,8 @@ end
 --- The message handler of an entry: the stack is as the error left it.
 function M.failed(err)
   if not session then return end
-  local where <const> = require "gibbous.prompt.frames".capture(3, M.print, require "gibbous.prompt.results".last())
-  if is_without_line(err) then err.line = where end
+  local where <const> = require "gibbous.prompt.frames".capture(3, M.print)
+  if where and is_without_line(err) then err.line = where end
   require "gibbous.prompt.why".failed(err)
 end
 

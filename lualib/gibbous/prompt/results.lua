@@ -108,9 +108,6 @@ function M.unpin(name, complain)
   return names
 end
 
---- The last result, nil also where its memory was given back.
-function M.last() return kept[1] and kept[1][1] end
-
 --- Remembers a result.
 function M.keep(v)
   table.insert(kept, 1, setmetatable({v, what = described(v), was_nil = v == nil}, is_large(v, 1) and weak or nil))
