@@ -577,6 +577,21 @@ static void slow_commands_show_their_time (void **unused) {
   leave(&t);
 }
 
+static void slow_commands_show_the_time_of_a_device (void **unused) {
+  (void)unused;
+  terminal t;
+  setenv("GIBBOUS_DEVICE_PATH", GIBBOUS_FAR, 1);
+  start_in(&t, 100, "GIBBOUS_DEVICE=far");
+  unsetenv("GIBBOUS_DEVICE_PATH");
+  expect(&t, "> ");
+  type_keys(&t, "function wait() local t = gb.clock() while gb.clock() - t < 0.1 do end end wait()\r");
+  expect(&t, " s]\n");
+  type_keys(&t, "x = gb.ones(131072):eval() + 0 wait()\r");
+  expect(&t, " s  far ");
+  expect(&t, " s  peak 1.");
+  leave(&t);
+}
+
 /* Loops within loops share a line of the terminal; what the outermost reached stays. */
 static void progress_is_shown (void **unused) {
   (void)unused;
@@ -638,6 +653,7 @@ int main (void) {
       cmocka_unit_test(a_huge_line_is_never_drawn_whole),
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
+      cmocka_unit_test(slow_commands_show_the_time_of_a_device),
       cmocka_unit_test(progress_is_shown),
       cmocka_unit_test(a_long_step_is_said),
   };
