@@ -541,6 +541,30 @@ static void a_huge_line_is_never_drawn_whole (void **unused) {
   assert_null(strstr(t.text, "zzzzzzzz"));
 }
 
+static void what_is_too_long_to_recall_is_said (void **unused) {
+  (void)unused;
+  char line[502];
+  memset(line, 'y', 500);
+  strcpy(line + 500, "\r");
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "8000 + 88\r");
+  expect(&t, "\n8088");
+  expect(&t, "> ");
+  type_keys(&t, "\033[200~--[[");
+  for (int i = 0; i < 34; i++) {
+    type_keys(&t, line);
+    read_some(&t, 0);
+  }
+  type_keys(&t, "]] print(9000 + 99)\033[201~\r");
+  expect(&t, "history: this entry is not kept: it is longer than 16 KiB");
+  expect(&t, "\n9099");
+  type_keys(&t, "\033[A\r");
+  expect(&t, "\n8088");
+  leave(&t);
+}
+
 static void three_ctrl_c_end_what_does_not_answer (void **unused) {
   (void)unused;
   terminal t;
@@ -651,6 +675,7 @@ int main (void) {
       cmocka_unit_test(a_damaged_history_is_said_and_left_out),
       cmocka_unit_test(the_history_knows_how_entries_ended),
       cmocka_unit_test(a_huge_line_is_never_drawn_whole),
+      cmocka_unit_test(what_is_too_long_to_recall_is_said),
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
       cmocka_unit_test(slow_commands_show_the_time_of_a_device),
