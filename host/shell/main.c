@@ -23,7 +23,7 @@ static void usage (const char *bad) {
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
-        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -166,8 +166,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "version", NULL};
+  static const char *const commands[] = {"completion", "doctor", "env",     "help", "man",
+                                         "reference",  "stubs",  "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;

@@ -42,6 +42,13 @@ function M.man(words)
   return true
 end
 
+function M.completion(words)
+  local shell <const> = #words == 1 and require "gibbous.reference.completion"[words[1]]
+  if not shell then return complain "completion needs a shell: gibbous completion bash|zsh|fish" end
+  io.write(shell())
+  return true
+end
+
 --- The one word that a command needs, or nil after a complaint.
 local function one(words, name, what)
   if #words == 1 and words[1] ~= "" then return words[1] end

@@ -28,6 +28,9 @@ command["gibbous reference OUT.html"] = true
 --- Prints the manual page: gibbous man | man -l -
 command["gibbous man"] = true
 
+--- Prints what a shell needs to complete words after gibbous: source <(gibbous completion bash).
+command["gibbous completion bash|zsh|fish"] = true
+
 --- The version.
 command["gibbous version"] = true
 
