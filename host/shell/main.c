@@ -175,7 +175,7 @@ static bool is_command (const char *word) {
 
 /* 'words' are the command's name and what follows it. The library's function returns true if all is well. */
 static int run_command (lua_State *L, int count, char **words) {
-  if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(words[0], "version") == 0 && count == 1) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.command");

@@ -102,7 +102,8 @@ local function facts()
   local cpu <const> = devices[1]
   local report <const> = core.memory.report()
   return {
-    {"gibbous", core.version}, {"lua", _VERSION}, {"processor", processor()},
+    {"gibbous", core.version}, {"commit", core.build.commit}, {"build", core.build.kind}, {"compiler", core.build.compiler},
+    {"lua", _VERSION}, {"processor", processor()},
     {"instruction set", cpu.isa}, {"threads", tostring(cpu.threads)},
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
     {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
