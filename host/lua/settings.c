@@ -215,7 +215,7 @@ static int settings_devices (lua_State *L) {
 static int settings_seed (lua_State *L) {
   gb_graph *g = lgb_enter(L)->graph;
   const lua_Integer n = lgb_checkinteger(L, 1), made = lua_isnoneornil(L, 2) ? 0 : lgb_checkinteger(L, 2);
-  luaL_argcheck(L, made >= 0, 2, "a number of random tensors, 0 or more, expected");
+  lgb_argcheck(L, made >= 0, 2, "a number of random tensors, 0 or more, expected");
   g->seed = (uint64_t)n;
   g->next_stream = (uint64_t)made;
   return 0;
