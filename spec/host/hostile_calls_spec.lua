@@ -1,8 +1,8 @@
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 
--- Ctrl-C every five seconds ends calls that take long; what does not end for five minutes hangs. The program is a copy, called by its
--- name alone: texts of errors become paths in the calls, and must name none of the tree.
+-- Ctrl-C every five seconds ends calls that take long; what does not end for five minutes hangs. The program is a copy, called by
+-- its name alone: texts of errors become paths in the calls, and must name none of the tree.
 local STORM <const> = [[
 cd %s || exit 2
 export ASAN_OPTIONS="$ASAN_OPTIONS:allocator_may_return_null=1:hard_rss_limit_mb=4000"
