@@ -261,6 +261,7 @@ void lgb_solve_meta (lua_State *L);
 
 /* embed.c */
 void lgb_embed_searcher (lua_State *L); /* makes require find the Lua library */
+void lgb_push_build (lua_State *L);     /* core.build: {commit, kind, compiler} */
 int lgb_embed_source (lua_State *L);    /* core.source(module): its text, nil where there is none */
 /* The first place of 'text' in the built-in modules whose names begin with 'names'; NULL if no module has it. */
 const char *lgb_embed_find (const char *names, const char *text);

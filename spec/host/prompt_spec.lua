@@ -237,6 +237,24 @@ describe("a command", function()
     assert.matches("Not a directory\n$", (select(2, session ":save /dev/null/x.lua\n")))
   end)
 
+  it(":save writes a script that makes the same random numbers, also where entries failed and commands made some", function()
+    local path <const>, _ <close> = temporary()
+    local typed <const> = "gb.rand(2)\nlocal y = gb.rand(3) error 'x'\ngb.rand(2)\n:time gb.rand(4)\n:nosuch\ngb.randn(2)\n"
+      .. "gb.seed(5)\nx = gb.rand(2)\nx + y\nx\ngb.rand(2)\n"
+    local function pairs_in(text)
+      local list <const> = {}
+      for values in text:gmatch "tensor 2 f64[^\n]*\n([^\n]*)\n" do list[#list + 1] = values end
+      return list
+    end
+    local printed <const> = pairs_in((session(typed .. ":save " .. path .. "\n")))
+    local saved <const>, err <const> = run{path}
+    assert.equal("", err)
+    assert.equal(5, #printed)
+    assert.same(printed, pairs_in(saved))
+    assert.is_truthy(contents(path):find("gb.seed(0, 2)", 1, true))
+    assert.is_nil(contents(path):find("gb.seed(5, 1)", 1, true))
+  end)
+
   it(":save without results that are named has none of their kind", function()
     local path <const>, _ <close> = temporary()
     session("x = 3\nx + 1\n:save " .. path .. "\n")

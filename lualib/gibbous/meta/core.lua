@@ -357,3 +357,8 @@ function core.columns(fd) end
 
 --- Columns and rows of the terminal, and whether there is one.
 function core.terminal() end
+
+--- The n of gb.seed(n), and how many random tensors without a seed of their own were made since.
+---@return integer
+---@return integer
+function core.seeded() end

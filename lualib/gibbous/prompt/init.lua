@@ -40,10 +40,15 @@ function M.failed(err)
   local where <const> = require "gibbous.prompt.frames".capture(3, M.print)
   if where and is_without_line(err) then err.line = where end
   require "gibbous.prompt.why".failed(err)
+  require "gibbous.prompt.inputs".left_out()
 end
 
 --- Runs a line that begins with ':'. False: the session ends.
-function M.command(text) return require "gibbous.prompt.commands".run(text:sub(2)) end
+function M.command(text)
+  local goes_on <const> = require "gibbous.prompt.commands".run(text:sub(2))
+  require "gibbous.prompt.inputs".left_out()
+  return goes_on
+end
 
 --- Nothing was typed for a moment: reads what the first completion will need.
 function M.idle()

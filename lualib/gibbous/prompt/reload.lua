@@ -1,5 +1,5 @@
 --- Reads modules again whose files have changed: those written in Lua that the user required. Functions are put into the table that
--- the module gave, so that whoever holds it calls the new ones; data that is there already stays.
+-- the module gave, so that all code that holds the table calls the new ones; data that is there already stays.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

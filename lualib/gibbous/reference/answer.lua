@@ -23,7 +23,7 @@ local function found(words, width)
   return text.list(list, width, MOST_FOUND), true
 end
 
---- The class that the first type of a field or a result names, nil where that is none of the library's.
+--- The class that the first type of a field or a result names, nil if that class is not the library's.
 local function class_of_result(e)
   local class <const> = e and e.kind == "field" and (e.returns or ""):match "^gibbous%.[%w_.]*[%w_]"
   return class and reference.of(class) and class or nil

@@ -30,7 +30,7 @@ function M.plain_type(text)
   return (text:gsub("gibbous%.[%w_.]*options", "options"):gsub("gibbous%.([%w_])", "%1"))
 end
 
---- The keys of an inline table type, "{a: number, b: string}?", as options; nil where it is none.
+--- The keys of an inline table type, "{a: number, b: string}?", as options; nil if the type is not such a table.
 function M.inline_keys(type_text)
   local body <const> = type_text:match "^{(.*)}%??$"
   if not body or body:sub(1, 1) == "[" then return nil end
