@@ -58,8 +58,8 @@ local function transactions()
   local s <close> = store.open(path, "read")
   local done <const> = #s:trials "class = 'ok' AND attempts = 1"
   local n <const> = CLAIMS * (REPORTS + 2)
-  print(("%d processes: %d transactions in %.2f s, %.0f a second; %d processes failed, %d of %d trials ended once"):format(WRITERS, n,
-    seconds, n / seconds, bad, done, CLAIMS))
+  print(("%d processes: %d transactions in %.2f s, %.0f a second; %d processes failed, %d of %d trials ended once"):format(WRITERS,
+    n, seconds, n / seconds, bad, done, CLAIMS))
   remove(path)
 end
 
@@ -73,7 +73,8 @@ end
 
 local function sweep(path, file, ...)
   local t <const> = gb.clock()
-  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", ...}, nil, path .. "/out.txt")
+  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", ...}, nil,
+    path .. "/out.txt")
   core.wait{child}
   local how <const> = child:reap()
   return gb.clock() - t, how
@@ -89,8 +90,8 @@ local function instant(n)
   assert(#s:trials "class = 'ok'" == n)
   s.db:run "PRAGMA wal_checkpoint"
   local size <const> = s.db:rows "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()"[1].n
-  print(("%6d trials, one at a time: %.1f ms a trial, store %.0f B a trial, coordinator at most %.1f MiB"):format(n, seconds / n * 1e3,
-    size / n, how.peak / 2 ^ 20))
+  print(("%6d trials, one at a time: %.1f ms a trial, store %.0f B a trial, coordinator at most %.1f MiB"):format(n,
+    seconds / n * 1e3, size / n, how.peak / 2 ^ 20))
   remove(path)
 end
 
@@ -130,8 +131,8 @@ local function admission()
   local rows <const> = s:trials "class = 'ok'"
   local beyond = 0
   for _, t in ipairs(rows) do beyond = beyond + (t.peak > t.room and 1 or 0) end
-  print(("%d trials under 1 GiB: %d ok, %d used more than they had; %d looks: at most %.0f MiB given out, above the limit %d times, "
-    .. "room for one that waited %.1f %% of the looks"):format(n, #rows, beyond, looks, most / 2 ^ 20, over, 100 * idle / looks))
+  print(("%d trials under 1 GiB: %d ok, %d used more than they had; %d looks: at most %.0f MiB given out, above the limit %d "
+    .. "times, room for one that waited %.1f %% of the looks"):format(n, #rows, beyond, looks, most / 2 ^ 20, over, 100 * idle / looks))
   remove(path)
 end
 
