@@ -155,6 +155,8 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   return rc;
 }
 
+bool lgb_was_interrupted (void) { return interrupted; }
+
 int lgb_failure_status (void) {
   if (interrupted) return LGB_EXIT_INTERRUPTED;
   switch (failure) {

@@ -12,6 +12,7 @@
 /* call.c */
 /* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
 int lgb_call (lua_State *L, int nargs, int nresults);
+bool lgb_was_interrupted (void); /* did the last failed lgb_call end by Ctrl-C? */
 /* Statuses of the program, besides 0, 1 (an error) and 2 (a script's or command's words are wrong). */
 enum { LGB_EXIT_NUMERICAL = 4, LGB_EXIT_MEMORY = 5, LGB_EXIT_INTERRUPTED = 130 };
 int lgb_failure_status (void);            /* the one for how the last failed lgb_call ended */
