@@ -132,7 +132,8 @@ local function admission()
   local beyond = 0
   for _, t in ipairs(rows) do beyond = beyond + (t.peak > t.room and 1 or 0) end
   print(("%d trials under 1 GiB: %d ok, %d used more than they had; %d looks: at most %.0f MiB given out, above the "
-    .. "limit %d times, room for one that waited %.1f %% of the looks"):format(n, #rows, beyond, looks, most / 2 ^ 20, over, 100 * idle / looks))
+    .. "limit %d times, room for one that waited %.1f %% of the looks"):format(n, #rows, beyond, looks, most / 2 ^ 20, over,
+    100 * idle / looks))
   remove(path)
 end
 
