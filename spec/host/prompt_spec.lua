@@ -176,6 +176,17 @@ describe("a command", function()
     assert.matches("%(not_pd%)\n.*\n  steps +3\nworth a try: allow more steps", both)
   end)
 
+  it(":continue goes on with the last interrupted fit", function()
+    local made <const> = "x = gb.linspace(0, 1, 20):eval() y = (5 * x):sin():eval()\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}\n"
+    local whole <const> = session(made .. "m:fit(x, y).iterations\nm:get 'likelihood.noise'\n")
+    local out <const> = session(made .. "r = m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n:continue\n"
+      .. "_.iterations\nm:get 'likelihood.noise'\n")
+    assert.matches("^fit of 20 points", out)
+    assert.equal(whole, out:match "[^\n]*\n[^\n]*\n$")
+    assert.matches("there is no interrupted fit", (select(2, session ":continue\n")))
+  end)
+
   it(":plot draws what suits the values", function()
     assert.matches("position\n", (session ":plot gb.linspace(0, 1, 9)\n"))
     assert.matches("┤", (session ":plot {1, 2, 3}, gb.tensor{3, 1, 2}\n"))

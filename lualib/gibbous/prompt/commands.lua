@@ -80,6 +80,16 @@ local function why(rest)
   print(require "gibbous.prompt.why".report())
 end
 
+--- The last interrupted fit goes on.
+local function continue(rest)
+  nothing_after(rest, ":continue")
+  local report <const>, fitted <const> = require "gibbous.gp.fit.resume".last()
+  if not report then complain "there is no interrupted fit, or its model is gone: a model with a name stays" end
+  local prompt <const>, info <const> = require "gibbous.prompt", fitted:fit{resume = report}
+  prompt.print(info)
+  prompt.entered(":continue", info)
+end
+
 local function plot(rest) require "gibbous.prompt.picture"(compiled(rest)()):show() end
 
 local function save(rest)
@@ -138,6 +148,7 @@ M.list = {
   {name = "mem", call = ":mem", line = "the memory that is held, and the lines that made the largest holders", run = memory},
   {name = "who", call = ":who", line = "the variables of the session, with the lines that made them", run = who},
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
+  {name = "continue", call = ":continue", line = "goes on with the last fit that Ctrl-C ended", run = continue},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},
   {name = "run", call = ":run FILE", line = "runs a script in this session", run = run},
