@@ -99,6 +99,8 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int lgb_result (lua_State *L, gb_status st, const gb_error *err); /* 1 or raises */
 int lgb_raise_interrupted (lua_State *L);
+/* Pushes the record of the solve that Ctrl-C has just ended, with 'solver', its method, or nothing: false (lua/solve/record.c). */
+bool lgb_push_interrupted_solve (lua_State *L);
 bool lgb_is_interrupt_text (lua_State *L, int arg); /* what that raised where there is no session */
 int lgb_core_error (lua_State *L);                  /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);

@@ -170,10 +170,40 @@ describe("a command", function()
       .. "gb.solvers.cg{max_iter = 1}:solve(K, gb.rand(30, {seed = 2}))\nerror 'x'\n:why\n")
     assert.matches("not converged", solved)
     assert.matches("\n  iterations +1\n", solved)
-    assert.matches("\nworth a try: allow more steps", solved)
+    assert.matches("\nworth a try:\n  1. use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = 200}}", solved,
+      1, true)
     local both <const> = session("{converged = false};\ngb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\n:why\n"
       .. "{converged = false, steps = 3};\n:why\n")
     assert.matches("%(not_pd%)\n.*\n  steps +3\nworth a try: allow more steps", both)
+  end)
+
+  it(":why draws the curve of a solve, and says its spectrum and what to type", function()
+    local out <const> = session("x = gb.rand(300, 1, {seed = 1})\nK = gb.kernels.rbf{lengthscale = 0.2}(x) + 1e-5 * gb.eye(300)\n"
+      .. "z, r = gb.solvers.cg{max_iter = 40}:solve(K, gb.rand(300, {seed = 2}))\nz:eval(), r;\n:why\n", {
+        env = "HOME=/nonexistent LC_ALL=C"})
+    assert.matches("relative residual\n", out)
+    assert.matches("tolerance 1e%-06\ncondition at least 1.4e%+07, by the Lanczos matrix of these steps: "
+      .. "eigenvalues from 1e%-05 to 138\n", out)
+    assert.matches("worth a try:\n  1. allow more steps: max_iter = %d+; .*\n  2. use a preconditioner: .*\n  3. a larger diagonal "
+      .. "would make these steps do: A %+ %d", out)
+    assert.is_nil(out:find("[\128-\255]"))
+  end)
+
+  it(":why says of a fit whose solves miss what its parameters are, and what noise would do", function()
+    local out <const> = session("x = gb.rand(300, 1, {seed = 1})\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.2}, noise = 1e-4, solver = gb.solvers.cg{max_iter = 10}}\n"
+      .. "m:fit(x, (9 * x):sin():reshape(300), {steps = 3})\n:why\n")
+    assert.matches("\n  kernel.lengthscale +%d", out)
+    assert.matches("\n  likelihood.noise +%d", out)
+    assert.matches('instead of [^\n]* would make these steps do: m:set%("likelihood.noise", ', out)
+  end)
+
+  it(":why tells how far a solve was that Ctrl-C ended", function()
+    local out <const> = session('x = gb.rand(20000, 3, {seed = 1}):eval()\nos.execute("(sleep 1; kill -INT $PPID) &");\n'
+      .. "z = gb.solvers.cg{tol = 1e-12, precision = 'full'}:solve(gb.kernels.rbf{}(x) + 1e-6 * gb.eye(20000), "
+      .. "gb.ones(20000)):eval()\n"
+      .. ":why\n")
+    assert.matches("interrupted in conjugate gradients after %d+ steps, relative residual %d", out)
   end)
 
   it(":continue goes on with the last interrupted fit", function()

@@ -74,4 +74,6 @@ function gb.progress(over, label) end
 ---@field minimum integer?  of refused: the smallest budget that would do
 ---@field options string[]?  of refused: the ways out
 ---@field order integer?  of not_pd: of the failing minor
+---@field diagnosis table?  of not_pd in a model: why its covariance could not be factored
+---@field solve gibbous.solve_info?  of interrupted: how far the solve was that Ctrl-C ended, with 'solver', its name
 local error = {}

@@ -132,6 +132,7 @@ describe("a minimisation that is resumed", function()
       end
       assert.same(run(9), run(4))
     end
-    raises("option", "resume: expected the report of an earlier call", gb.optim.minimize, function() end, gb.param(1), {resume = {}})
+    raises("option", "resume: expected the report of an earlier call", gb.optim.minimize, function() end, gb.param(1),
+      {resume = {}})
   end)
 end)

@@ -13,8 +13,9 @@ local fields <const> = model.fields
 -- A run of a fit: {algorithm, log, realise, units}; 'realise' computes tensors within the budget.
 --
 -- What goes on from where it ended is a 'place' of a descent, {wide, own, first, raws, state, best}: wide: the twin in f64 computes
--- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the descent in f32 that one in f64
--- follows, and raws, where that began; state: of the optimiser; best: of the values so far. Numbers, and raws, of the parameters.
+-- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the
+-- descent in f32 that one in f64 follows, and raws, where that began; state: of the optimiser; best: of the values so far. All are
+-- numbers but raws, which are as large as the parameters.
 
 --- The unconstrained values of a list of parameters.
 function M.raw_values(list)
@@ -46,10 +47,18 @@ end
 --- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
 function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, condition = 0.0, unconverged = 0} end
 
+-- What is kept of the worst solve that missed its tolerance: numbers.
+local OF_WORST <const> = {"reason", "iterations", "tol", "residual", "condition", "curve", "smallest_eigenvalue",
+  "largest_eigenvalue"}
+
 local function add_solve(log, s)
   log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
   log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
-  if not s.converged then log.unconverged = log.unconverged + 1 end
+  if s.converged then return end
+  log.unconverged = log.unconverged + 1
+  if log.worst and log.worst.residual >= s.residual then return end
+  log.worst = {}
+  for _, name in ipairs(OF_WORST) do log.worst[name] = s[name] end
 end
 
 -- Of the square of a solve's tolerance: values err by the square of the residual.

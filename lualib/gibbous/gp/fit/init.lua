@@ -15,7 +15,8 @@ local starts <const> = require "gibbous.gp.fit.starts"
 
 local fields <const> = model.fields
 
-local SPEC <const> = {resume = "table", restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any", missing = data.missing}
+local SPEC <const> = {resume = "table", restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any",
+  missing = data.missing}
 for key, kind in pairs(optim.spec) do SPEC[key] = kind end
 
 local function any_free(list)
