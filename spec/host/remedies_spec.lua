@@ -6,7 +6,8 @@ local function solve(o)
   local curve <const> = {every = o.every or 1}
   for i = 1, o.count or 20 do curve[i] = o.rate ^ (i * curve.every) end
   return {reason = o.reason or "max_iter", iterations = #curve * curve.every, tol = 1e-6, residual = curve[#curve], curve = curve,
-    condition = o.condition or 1e4, largest_eigenvalue = o.largest, seconds = 1}
+    condition = o.condition or 1e4, largest_eigenvalue = o.largest,
+    smallest_eigenvalue = o.largest and 1e-3, seconds = 1}
 end
 
 describe("the steps that a solve needs", function()
@@ -29,7 +30,8 @@ describe("remedies", function()
   it("begin with more steps where few are missing, with a preconditioner where many are", function()
     local few <const> = remedies.of_solve(solve{rate = 0.9, largest = 10})
     assert.matches("^allow more steps: max_iter = 140;", few[1])
-    assert.matches("^use a preconditioner: gb.solvers.cg{precond", few[2])
+    assert.equal("use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = 200, noise = 0.001}}", few[2])
+    assert.matches("nystrom{rank = 200}}", remedies.of_solve(solve{rate = 0.9, largest = 10}, 0.1)[2])
     local many <const> = remedies.of_solve(solve{rate = 0.999})
     assert.matches("^use a preconditioner of a higher rank", many[1])
     assert.matches("max_iter = 14000", table.concat(many, "\n"))

@@ -50,9 +50,12 @@ local function more_steps(solve)
     solve.iterations // 2, number(up(needed))), needed <= PATIENCE * solve.iterations
 end
 
-local function better_preconditioner(solve)
+--- A model gives a preconditioner its noise; otherwise that is the least eigenvalue that was met.
+local function better_preconditioner(solve, noise)
   if solve.largest_eigenvalue then
-    return ("use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = %d}}"):format(RANK)
+    local least <const> = not noise and solve.smallest_eigenvalue > 0 and solve.smallest_eigenvalue
+    return ("use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = %d%s}}"):format(RANK,
+      least and (", noise = %.2g"):format(least) or "")
   end
   return ("use a preconditioner of a higher rank: gb.precond.nystrom{rank = %d}"):format(2 * RANK)
 end
@@ -89,7 +92,7 @@ local by_reason <const> = {}
 
 function by_reason.max_iter(solve, noise)
   local steps <const>, soon <const> = more_steps(solve)
-  local precond <const>, shift <const>, tol <const> = better_preconditioner(solve), more_noise(solve, noise), looser(solve)
+  local precond <const>, shift <const>, tol <const> = better_preconditioner(solve, noise), more_noise(solve, noise), looser(solve)
   if soon then return listed(steps, precond, shift, tol) end
   return listed(precond, shift, steps, tol)
 end
