@@ -67,6 +67,7 @@ typedef struct lgb_tensor {
 /* session.c */
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
+lgb_session *lgb_live_session (void); /* the last that began and is not over, for a signal handler; NULL */
 lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
@@ -235,7 +236,11 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
     lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
-    lgb_solvers_functions[], lgb_trace_functions[];
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_trace_functions[];
+
+/* solve/stage.c */
+#define LGB_SAID 3
+const char *lgb_said (int i); /* the last lines of progress, the oldest first; NULL: there are no more */
 void lgb_bench_meta (lua_State *L);
 void lgb_trace_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);

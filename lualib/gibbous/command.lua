@@ -42,6 +42,13 @@ function M.man(words)
   return true
 end
 
+function M.attach(words)
+  local text <const>, why <const> = require "gibbous.attach".command(words)
+  if not text then return complain(why) end
+  print(text)
+  return true
+end
+
 --- The one word that a command needs, or nil after a complaint.
 local function one(words, name, what)
   if #words == 1 and words[1] ~= "" then return words[1] end

@@ -46,6 +46,7 @@ gb_status gb_system_residual (gb_system *s, gb_error *err) {
   GB_TRY(gb_product_run(s->a, s->x, s->res, err));
   gb_panel_subtract(s->b, s->res, s->res);
   gb_system_shares(s, s->res, s->left);
+  gb_stage_at(GB_STAGE_SOLVE, s->info->iterations, gb_system_worst(s));
   return GB_OK;
 }
 
@@ -57,6 +58,7 @@ double gb_system_worst (const gb_system *s) {
 }
 
 void gb_curve_note (gb_curve *curve, int steps, double residual) {
+  gb_stage_at(GB_STAGE_SOLVE, steps, residual);
   if (curve->every == 0) curve->every = 1;
   if (curve->count == GB_CURVE) {
     for (int i = 0; i < GB_CURVE / 2; i++) curve->residual[i] = curve->residual[2 * i + 1];
@@ -249,7 +251,9 @@ gb_status gb_frame_run (const gb_solve_method *method, const void *ud, gb_solve_
   gb_work work;
   *info = (gb_solve_info){.tol = o->tol, .bytes = w.entries + w.numbers};
   GB_TRY(gb_work_new(b.device, w.entries, w.numbers, method->name, &work, err));
+  gb_stage_begin(GB_STAGE_SOLVE, method->name, "relative residual", o->max_iter);
   const gb_status st = run_in(&s, work.at, method, ud, guess, err);
+  gb_stage_end(GB_STAGE_SOLVE);
   info->seconds = gb_clock() - started;
   if (st == GB_EINTR) keep_interrupted(info, method->name);
   gb_work_free(&work);

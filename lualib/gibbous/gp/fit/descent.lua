@@ -84,6 +84,7 @@ local function optimise(self, worker, o, run, line, before, place)
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
     s.step = s.step + before
+    core.fit_at(s.step, s.value)
     place.best = best
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
@@ -170,11 +171,13 @@ end
 function M.attempt(self, o, run, label, place)
   local line <const>, done <const> = progress(label)
   local ok, info, reached
+  core.fit_begin(o.steps or optim.usual_steps(o.method))
   if place.first then
     ok, info = finished(self, o, run, line, copied(place.first), place)
   else
     ok, info, reached = descend(self, o, run, line, place)
   end
+  core.fit_end()
   done()
   if not ok then return nil, info, reached end
   return info
