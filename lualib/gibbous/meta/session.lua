@@ -40,6 +40,16 @@ function gb.config(o) end
 ---```
 function gb.devices() end
 
+--- What to cite, as BibTeX: of a model its method, kernel, likelihood, solver and optimiser; also of kernels, solvers,
+--- preconditioners, k-means and data sets. The entry of Gibbous itself comes first.
+---@param ... any
+---@return string
+--- Errors: option.
+---```lua
+--- print(gb.cite(gb.kernels.matern52{}, gb.solvers.cg{}))
+---```
+function gb.cite(...) end
+
 --- Monotonic seconds.
 ---@return number
 ---```lua

@@ -92,6 +92,10 @@ end
 
 local function plot(rest) require "gibbous.prompt.picture"(compiled(rest)()):show() end
 
+local function cite(rest)
+  print(require "gibbous.cite".cite(rest == "" and nil or compiled(rest)()))
+end
+
 local function save(rest)
   write_file(needs_path(rest, ":save"), require "gibbous.prompt.inputs".script())
   print("written to " .. rest)
@@ -150,6 +154,7 @@ M.list = {
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
   {name = "continue", call = ":continue", line = "goes on with the last fit that Ctrl-C ended", run = continue},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
+  {name = "cite", call = ":cite VALUES", line = "BibTeX of what models, kernels and solvers go back to", run = cite},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},
   {name = "run", call = ":run FILE", line = "runs a script in this session", run = run},
   {name = "edit", call = ":edit [FILE]", line = "opens the last entry, or a file, in an editor, then runs it", run = edit},
