@@ -360,6 +360,10 @@ function lanczos:logdet(a, o) end
 ---@field reason string  why it stopped
 ---@field message string?  what would help
 ---@field converged boolean  every probe's Krylov space was exhausted to tol
+---@field tol number?  of its solves, asked for
+---@field smallest_eigenvalue number?  of A, that solves without a preconditioner met
+---@field largest_eigenvalue number?  the same
+---@field curve {every: integer, [integer]: number}?  the largest relative residual after each 'every' steps, 64 at most
 local logdet_info = {}
 
 --- How a solve went. A lazy solve has its report once it has run: looking at a field runs it.
