@@ -198,6 +198,16 @@ describe("a command", function()
     assert.matches('instead of [^\n]* would make these steps do: m:set%("likelihood.noise", ', out)
   end)
 
+  it(":why finds a result that a variable holds, and a fit that ended early", function()
+    local solved <const> = session("x = gb.rand(300, 1, {seed = 1})\nz, r = gb.solvers.cg{max_iter = 40}:solve("
+      .. "gb.kernels.rbf{lengthscale = 0.2}(x) + 1e-5 * gb.eye(300), gb.rand(300, {seed = 2}))\nw = z:eval()\n:why\n")
+    assert.matches("^not converged %(max_iter%) after 40 steps", solved)
+    local fitted <const> = session("x = gb.linspace(0, 1, 20):eval() y = (5 * x):sin():eval()\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}\n"
+      .. "local r = m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n:why\n")
+    assert.matches("worth a try:\n  1. go on: :continue, or m:fit{resume = report}", fitted)
+  end)
+
   it(":why tells how far a solve was that Ctrl-C ended", function()
     local out <const> = session('x = gb.rand(20000, 3, {seed = 1}):eval()\nos.execute("(sleep 1; kill -INT $PPID) &");\n'
       .. "z = gb.solvers.cg{tol = 1e-12, precision = 'full'}:solve(gb.kernels.rbf{}(x) + 1e-6 * gb.eye(20000), "

@@ -84,18 +84,35 @@ function M.gave(...)
   for i = #given, MOST + 1, -1 do given[i] = nil end
 end
 
+--- The first variable of the session, by its name, with such a result; else the last fit that was interrupted.
+local function held()
+  local names <const> = {}
+  for name, v in next, _G do
+    if type(name) == "string" and type(v) == "table" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local record <const> = record_of(rawget(_G, name))
+    if record and rawget(record, "converged") == false then return record end
+  end
+  return (require "gibbous.gp.fit.resume".last())
+end
+
+local function of_record(record)
+  local log <const> = rawget(record, "solve_log")
+  local solve <const> = log and log.worst or not log and rawget(record, "iterations") and rawget(record, "reason") and record
+  return {what = tostring(record), facts = facts(record, {converged = 1}), advice = unconverged, options = {},
+    solve = solve or nil, report = log and record, parameters = rawget(record, "parameters")}
+end
+
 --- The last failure: an error, or a result that is known by now not to have converged.
 local function failure()
   for _, one in ipairs(given) do
     local record <const> = record_of(one[1])
-    if record and rawget(record, "converged") == false and not (last and last.entry > one.entry) then
-      local log <const> = rawget(record, "solve_log")
-      local solve <const> = log and log.worst or not log and rawget(record, "iterations") and rawget(record, "reason") and record
-      return {what = tostring(record), facts = facts(record, {converged = 1}), advice = unconverged, options = {},
-        solve = solve or nil, report = log and record, parameters = rawget(record, "parameters")}
-    end
+    if record and rawget(record, "converged") == false and not (last and last.entry > one.entry) then return of_record(record) end
   end
-  return last
+  local record <const> = last == nil and held()
+  return record and of_record(record) or last
 end
 
 --- Is it a text of several lines that the message has too, as it has a diagnosis?

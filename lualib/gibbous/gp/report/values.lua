@@ -9,7 +9,8 @@ return function(self)
   local out <const> = {}
   local list <const>, names <const> = param.collect(self)
   for i, p in ipairs(list) do
-    if p.numel <= MOST then out[names[i]] = p.ndim == 0 and p.value:item() or p.value:totable() end
+    local v <const> = p.value
+    if v.numel <= MOST then out[names[i]] = v.ndim == 0 and v:item() or v:totable() end
   end
   return out
 end
