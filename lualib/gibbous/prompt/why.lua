@@ -7,7 +7,7 @@ local M <const> = {}
 local MOST <const> = 20                    -- values that are remembered, weakly: a solve may run, and fail, later
 
 local last                                 -- {what, facts, advice, options, entry} of an error
-local given <const> = {}                   -- {value, entry}, the last one first
+local given <const> = {}                   -- {value, entry}, the last one first; noted()
 local entry = 0                            -- number of the entry
 
 -- By the code of an error: what is worth a try.
@@ -74,12 +74,21 @@ local function record_of(v)
   return type(info) == "table" and rawget(info, "converged") ~= nil and info or nil
 end
 
+-- The record of a solve is numbers, and is held; that of a fit has where it can go on, and is its model's to hold.
+local weak <const> = {__mode = "v"}
+
+local function noted(v)
+  local record <const> = record_of(v)
+  local is_solve <const> = record ~= nil and rawget(record, "solve_log") == nil
+  return setmetatable({v, entry = entry}, not is_solve and weak or nil)
+end
+
 --- Looks at what an entry gave.
 function M.gave(...)
   entry = entry + 1
   for i = 1, select("#", ...) do
     local v <const> = select(i, ...)
-    if type(v) == "table" then table.insert(given, 1, setmetatable({v, entry = entry}, {__mode = "v"})) end
+    if type(v) == "table" then table.insert(given, 1, noted(v)) end
   end
   for i = #given, MOST + 1, -1 do given[i] = nil end
 end
