@@ -45,9 +45,36 @@ local function facts(t, without)
   return rows
 end
 
+local function record_of(v)
+  if type(v) ~= "table" then return nil end
+  local lazy <const> = rawget(v, "_of")                  -- a solve that has not run yet is not run for this
+  if lazy ~= nil and core.as_tensor(lazy) and core.solver_report(lazy) == nil then return nil end
+  if lazy ~= nil or rawget(v, "converged") ~= nil then return v.converged ~= nil and v or nil end
+  local info <const> = rawget(v, "info")
+  return type(info) == "table" and rawget(info, "converged") ~= nil and info or nil
+end
+
+local weak <const> = {__mode = "v"}
+
+--- The record of a solve that has run is numbers, and is held. A lazy one has its tensors, and is held for its own entry, which may
+-- print it after this; everything else is held by whoever made it.
+local function settle()
+  for _, one in ipairs(given) do
+    local record <const> = record_of(one[1])
+    local is_solve <const> = record ~= nil and rawget(record, "solve_log") == nil
+    setmetatable(one, not is_solve and weak or nil)
+  end
+end
+
+local function noted(v)
+  local is_record <const> = rawget(v, "_of") ~= nil or rawget(v, "converged") ~= nil and rawget(v, "solve_log") == nil
+  return setmetatable({v, entry = entry}, not is_record and weak or nil)
+end
+
 --- Looks at an error that ended an entry.
 function M.failed(err)
   entry = entry + 1
+  settle()
   local code <const> = type(err) == "table" and rawget(err, "code")
   local cut <const> = code == "interrupted" and type(err) == "table" and rawget(err, "solve")
   if cut then
@@ -65,27 +92,10 @@ function M.failed(err)
     options = type(options) == "table" and options or {}, entry = entry}
 end
 
-local function record_of(v)
-  if type(v) ~= "table" then return nil end
-  local lazy <const> = rawget(v, "_of")                  -- a solve that has not run yet is not run for this
-  if lazy ~= nil and core.as_tensor(lazy) and core.solver_report(lazy) == nil then return nil end
-  if lazy ~= nil or rawget(v, "converged") ~= nil then return v.converged ~= nil and v or nil end
-  local info <const> = rawget(v, "info")
-  return type(info) == "table" and rawget(info, "converged") ~= nil and info or nil
-end
-
--- The record of a solve is numbers, and is held; that of a fit has where it can go on, and is its model's to hold.
-local weak <const> = {__mode = "v"}
-
-local function noted(v)
-  local record <const> = record_of(v)
-  local is_solve <const> = record ~= nil and rawget(record, "solve_log") == nil
-  return setmetatable({v, entry = entry}, not is_solve and weak or nil)
-end
-
 --- Looks at what an entry gave.
 function M.gave(...)
   entry = entry + 1
+  settle()
   for i = 1, select("#", ...) do
     local v <const> = select(i, ...)
     if type(v) == "table" then table.insert(given, 1, noted(v)) end
@@ -190,6 +200,7 @@ end
 
 --- The report.
 function M.report()
+  settle()
   local one <const> = failure()
   if one == nil then return "no error of the library and no result that did not converge in this session" end
   local lines <const> = {one.what}
