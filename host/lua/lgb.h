@@ -70,6 +70,7 @@ typedef struct lgb_tensor {
 /* session.c */
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
+lgb_session *lgb_live_session (void); /* the last that began and is not over, for a signal handler; NULL */
 lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
@@ -116,6 +117,8 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int lgb_result (lua_State *L, gb_status st, const gb_error *err); /* 1 or raises */
 int lgb_raise_interrupted (lua_State *L);
+/* Pushes the record of the solve that Ctrl-C has just ended, with 'solver', its method, or nothing: false (lua/solve/record.c). */
+bool lgb_push_interrupted_solve (lua_State *L);
 bool lgb_is_interrupt_text (lua_State *L, int arg); /* what that raised where there is no session */
 int lgb_core_error (lua_State *L);                  /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
@@ -250,7 +253,11 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
     lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
-    lgb_solvers_functions[], lgb_trace_functions[];
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_trace_functions[];
+
+/* solve/stage.c */
+#define LGB_SAID 3
+const char *lgb_said (int i); /* the last lines of progress, the oldest first; NULL: there are no more */
 void lgb_bench_meta (lua_State *L);
 void lgb_trace_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);

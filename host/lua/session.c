@@ -97,12 +97,17 @@ void lgb_session_release (lgb_session *s) {
   if (--s->handles == 0 && s->state_gone) session_free(s);
 }
 
+static lgb_session *volatile live;
+
+lgb_session *lgb_live_session (void) { return live; }
+
 /* The state finalises it after every value of the library, since it was made before them. */
 static int session_gc (lua_State *L) {
   lgb_session **slot = luaL_checkudata(L, 1, LGB_SESSION);
   lgb_session *s = *slot;
   if (s == NULL) return 0;
   lgb_close_late(L);
+  if (live == s) live = NULL;
   *slot = NULL;
   s->state_gone = true;
   s->device->ledger.reclaim = s->home->ledger.reclaim = NULL;
@@ -236,6 +241,7 @@ void lgb_open_session (lua_State *L) {
     return;
   }
   (*slot)->L = L;
+  live = *slot;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   (*slot)->main = lua_tothread(L, -1);
   lua_pop(L, 1);

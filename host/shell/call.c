@@ -151,4 +151,6 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   return rc;
 }
 
+lua_State *lgb_running (void) { return running > 0 ? watched : NULL; }
+
 bool lgb_was_interrupted (void) { return interrupted; }

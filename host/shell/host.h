@@ -14,6 +14,7 @@
 int lgb_call (lua_State *L, int nargs, int nresults);
 bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by Ctrl-C? */
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
+lua_State *lgb_running (void);            /* the coroutine that runs; NULL: none */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
 
@@ -43,6 +44,15 @@ void lgb_repl (lua_State *L);
 /* ticker.c */
 /* Says at a terminal what the core is at, once that takes longer than half a second. A thread, until the end. */
 void lgb_start_ticker (void);
+
+/* state.c: answers of a running process to 'gibbous attach' */
+#define LGB_STATE_PATH 512
+void lgb_answer_attach (void); /* from now on, where SIGUSR1 is free */
+/* The file in directory 'in', of fewer than half as many bytes, that process 'pid' writes its state to. */
+void lgb_state_path (char out[LGB_STATE_PATH], const char *in, long pid);
+
+/* process.c: the module gibbous.process */
+int lgb_open_process (lua_State *L);
 
 /* side.c: lualib/gibbous/prompt/ */
 /* Loads it and begins a session, to which it gives these functions. If it does not load, the prompt does without. Pushes

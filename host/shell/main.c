@@ -24,6 +24,7 @@ static void usage (const char *bad) {
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
         "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
+        "       " PROGRAM " attach [PID] [--json]\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -165,8 +166,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"completion", "doctor", "env",     "help", "man",
-                                         "reference",  "stubs",  "version", NULL};
+  static const char *const commands[] = {"attach", "completion", "doctor", "env",     "help",
+                                         "man",    "reference",  "stubs",  "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -206,6 +207,10 @@ static void open_libraries (lua_State *L, bool ignore_environment) {
   lgb_text_only(L);
   lgb_interruptible(L);
   lgb_embed_searcher(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, lgb_open_process);
+  lua_setfield(L, -2, "gibbous.process");
+  lua_pop(L, 1);
 }
 
 static int run_all (lua_State *L, int argc, char **argv) {
@@ -247,6 +252,7 @@ int main (int argc, char **argv) {
     fputs(PROGRAM ": cannot create state: not enough memory\n", stderr);
     return EXIT_FAILURE;
   }
+  lgb_answer_attach();
   lgb_start_ticker();
   lua_pushcfunction(L, protected_main);
   lua_pushinteger(L, argc);

@@ -320,7 +320,7 @@ describe("a minimisation, to the letter,", function()
     support.with(quasi_newton, {minimize = function(evaluate, from, settings, report)
       got.from, got.settings = from, settings
       got.first = table.pack(evaluate(from))
-      report(0, from, got.first[1], got.first[2])
+      report{step = 0, x = from, value = got.first[1], g = got.first[2]}
       if x then got.second = table.pack(evaluate(x)) end
       return "reason", true, 7
     end}, function() got.info = optim.run(f, root, o or {}) end)
