@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "plot/picture/marks.h"
 
 enum { LINE_HEIGHT = 16, PAD = 6, SWATCH = 20, GAP = 6, MOST_ROWS = 40, WIDEST = 200 };
@@ -48,7 +49,7 @@ static void stain_line (cover *o, double x0, double y0, double x1, double y1, un
 static void stain_mark (cover *o, const gb_canvas *c, const gb_mark *m) {
   const gb_scale *sx = &c->x, *sy = &c->y;
   double lastx = NAN, lasty = NAN;
-  for (size_t i = 0; m->kind != GB_MARK_HEATMAP && i < m->n; i++) {
+  for (size_t i = 0; m->kind != GB_MARK_HEATMAP && i < m->n && !gb_interrupted(); i++) {
     const double x = gb_scale_at(sx, m->x[i]), y = gb_scale_at(sy, m->y[i]);
     switch (m->kind) {
       case GB_MARK_LINE: stain_line(o, lastx, lasty, x, y, DATA); break;
