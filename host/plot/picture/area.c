@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "plot/picture/marks.h"
 
-enum { PIECE = 2048 }; /* corners of a polygon in an image */
+enum { PIECE = 1024 }; /* corners of a polygon in an image */
 
 bool gb_canvas_is_image (const gb_canvas *c) {
   return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE;

@@ -11,6 +11,7 @@ typedef struct gb_page {
   cairo_t *cr;
   bool gathers;   /* text is written to 'svg' in place of outlines */
   bool no_memory; /* some text was lost */
+  double panel;   /* height of a panel with all that surrounds it */
   char *svg;      /* malloc'ed <text> elements */
   size_t length, room;
 } gb_page;

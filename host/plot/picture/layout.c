@@ -135,6 +135,7 @@ static void place (gb_page *page, const gb_figure *f, double width, double heigh
 void gb_layout (gb_page *page, const gb_figure *f, double width, double height, gb_frame *frames) {
   enum { PASSES = 3, MOST = 64 };
   const size_t n = f->rows * f->columns;
+  page->panel = height / (double)f->rows;
   bool beside[MOST] = {false};
   for (size_t k = 0; k < n; k++) {
     start(page, f, k, &frames[k]);

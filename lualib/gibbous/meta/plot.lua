@@ -70,16 +70,15 @@ function gb.plot.posterior(model, o) end
 ---@field title? string  above the figure
 
 --- A fit step by step: its value less the best, and the norm of its gradient, on log axes, a line for each start.
----@param steps table[]  what on_step got
+---@param fit gibbous.fit_info|table[]  the report of a fit, or a list of the steps that on_step got
 ---@param o gibbous.plot.title.options?
 ---@return gibbous.figure
 ---```lua
---- local x, log = gb.linspace(0, 6, 20), {}
+--- local x = gb.linspace(0, 6, 20)
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit(x, x:sin(), {steps = 5, on_step = function(s) log[#log + 1] = s end})
---- print(gb.plot.training(log):text(60, 16))
+--- print(gb.plot.training(m:fit(x, x:sin(), {steps = 5})):text(60, 16))
 ---```
-function gb.plot.training(steps, o) end
+function gb.plot.training(fit, o) end
 
 --- How often intervals hold what they promise, beside what chance does to so many points; and the probability integral transform.
 ---@param model gibbous.model
@@ -115,7 +114,7 @@ function gb.plot.residuals(model, x, y, o) end
 ---@field xlabel? string  of the horizontal axis
 
 --- Relative residuals on a log axis: of numbers, of records of solves, or of steps of a fit by a solver.
----@param curves table  a list, or several lists by name
+---@param curves gibbous.fit_info|table  a list, the report of a fit, or several lists by name
 ---@param o gibbous.plot.convergence.options?
 ---@return gibbous.figure
 ---```lua

@@ -10,7 +10,7 @@ local raised <const> = require "gibbous.raised"
 local M <const> = {}
 local fields <const> = model.fields
 
--- A run of a fit: {algorithm, log, realise, units}; 'realise' computes tensors within the budget.
+-- A run of a fit: {solver, log, history, realise, units}; 'realise' computes tensors within the budget.
 
 --- The unconstrained values of a list of parameters.
 function M.raw_values(list)
@@ -42,6 +42,21 @@ end
 --- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
 function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, condition = 0.0, unconverged = 0} end
 
+local MOST <const> = 4096                  -- steps of a history; of a longer one every second is kept, again and again
+
+--- The history of a fit: its steps as they are made.
+function M.new_history() return {list = {}, stride = 1, seen = 0} end
+
+local function record(history, s)
+  local list <const> = history.list
+  history.seen = history.seen + 1
+  if (history.seen - 1) % history.stride ~= 0 then return end
+  list[#list + 1] = {step = s.step, value = s.value, gradient_norm = s.gradient_norm, residual = s.solve and s.solve.residual or nil}
+  if #list < MOST then return end
+  for i = 1, MOST do list[i] = list[2 * i - 1] end
+  history.stride = 2 * history.stride
+end
+
 local function add_solve(log, s)
   log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
   log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
@@ -69,6 +84,7 @@ local function optimise(self, worker, o, run, line, before)
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
     s.step = s.step + before
+    record(run.history, s)
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
   end

@@ -78,7 +78,8 @@ local function fit(self, o, budget, masked)
   f.active, f.state = seeded(of.decide(self, budget), o.seed), nil
   check_priors(list, names)
   local shared <const> = taken_over(self, list, names)
-  local run <const> = {solver = f.active, log = descent.new_log(), realise = within(budget), units = starts.units(self)}
+  local run <const> = {solver = f.active, log = descent.new_log(), history = descent.new_history(),
+    realise = within(budget), units = starts.units(self)}
   local best, total
   of.guarded(self, "fit", function()
     if any_free(list) then
@@ -90,7 +91,8 @@ local function fit(self, o, budget, masked)
   end)
   local probes <const> = algorithm.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
   f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, shared = shared,
-    log = run.log, restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
+    log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
+    objective = o.objective or "mll"})
   return f.info
 end
 

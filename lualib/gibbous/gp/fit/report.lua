@@ -26,6 +26,7 @@ local param <const> = require "gibbous.param"
 ---@field precision string      of the objective at the end: f32 data are finished in "f64" where f32 tells no steps apart any more
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
+---@field history table[]        its steps: {step, value, gradient_norm, residual of an iterative solver}; of a long fit not all
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field tasks integer|nil     of a model of several outputs
@@ -112,7 +113,7 @@ return function(self, best, total, more)
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = algorithm.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
-    seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
+    history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
     interrupted = best.interrupted or false, method = best.method, bytes = core.memory.report().peak}, Info)
   out.notes = notes(self, out)
   return out
