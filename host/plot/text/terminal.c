@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plot/text/dots.h"
@@ -240,9 +241,9 @@ static void share_lines (block *b, const surround *wanted) {
   int left = b->h - 2 - LEAST_HEIGHT;
   b->lines.title = grant(&left, wanted->title);
   b->lines.head = grant(&left, wanted->head);
+  b->lines.foot = grant(&left, wanted->foot);
   b->lines.remark = grant(&left, wanted->remark);
   b->lines.keys = grant(&left, wanted->keys);
-  b->lines.foot = grant(&left, wanted->foot);
   b->area.h = LEAST_HEIGHT + left;
   b->area.top = b->top + b->lines.title + b->lines.head;
 }
@@ -283,7 +284,7 @@ static void lay_out (block *row, int n) {
 static void draw_panel (block *b) {
   const surround *l = &b->lines;
   const int below = b->area.top + b->area.h + 2;
-  if (l->title) centre(b, b->top, b->panel->title);
+  if (l->title && some(b->panel->title)) centre(b, b->top, b->panel->title);
   if (l->head) draw_head(b, b->area.top - 1);
   gb_area_draw(&b->area, b->panel);
   draw_y_axis(b);
@@ -294,7 +295,7 @@ static void draw_panel (block *b) {
 }
 
 /* Panels narrower than this stand below each other; where their heights are up to the figure they are tall. */
-enum { PANEL_WIDTH = 16, PANEL_HEIGHT = LEAST_HEIGHT + 2, TALL_PANEL = 8, MOST_ACROSS = 64 };
+enum { PANEL_WIDTH = 16, PANEL_HEIGHT = LEAST_HEIGHT + 2, TALL_PANEL = 8 };
 
 char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour, bool ascii) {
   gb_screen screen;
@@ -302,9 +303,13 @@ char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour, bo
   const int panels = (int)(f->rows * f->columns),
             across = columns / (int)f->columns < PANEL_WIDTH ? 1 : (int)f->columns, down = panels / across;
   const int w = columns / across, even = (rows - title) / down, h = even < PANEL_HEIGHT ? TALL_PANEL : even;
-  if (!gb_screen_open(&screen, columns, down > 1 ? (int)fmax(rows, title + down * h) : rows)) return NULL;
+  block *row = calloc((size_t)across, sizeof *row);
+  if (row == NULL) return NULL;
+  if (!gb_screen_open(&screen, columns, down > 1 ? (int)fmax(rows, title + down * h) : rows)) {
+    free(row);
+    return NULL;
+  }
   for (int first = 0; first < panels; first += across) {
-    block row[MOST_ACROSS];
     for (int k = 0; k < across; k++) {
       row[k] = (block){.screen = &screen,
                        .panel = &f->panels[first + k],
@@ -325,6 +330,7 @@ char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour, bo
     gb_screen_clip(&screen, from < 0 ? 0 : from, 0, f->title, columns);
   }
   char *text = gb_screen_text(&screen, colour, ascii);
+  free(row);
   gb_screen_close(&screen);
   return text;
 }

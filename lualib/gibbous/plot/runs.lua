@@ -37,8 +37,8 @@ function M.training(fit, opts)
   local o <const> = options.parse(opts, {title = "string"}, what)
   local steps <const> = steps_of(fit)
   if not is_plain(steps) or #steps == 0 then
-    core.raise("option", ("%s: the report of a fit with steps is needed, local info = m:fit(x, y), or a list of the steps that on_step "
-      .. "gets; got %s"):format(what, core.type(fit) == "info" and "one without steps" or core.type(fit)))
+    core.raise("option", ("%s: the report of a fit with steps is needed, local info = m:fit(x, y), or a list of the steps that "
+      .. "on_step gets; got %s"):format(what, core.type(fit) == "info" and "one without steps" or core.type(fit)))
   end
   local runs <const>, best = by_start(steps, what), math.huge
   for _, s in ipairs(steps) do best = s.value < best and s.value or best end
@@ -71,7 +71,8 @@ local function residuals_of(list, name, what)
 end
 
 --- Relative residuals on a log axis, and the tolerance. curves: a list of residuals, of records of solves or of steps of a fit
--- (on_step) whose solve is iterative; or the report of such a fit; or several lists by name. o: tol: a line across; xlabel = "step", title.
+-- (on_step) whose solve is iterative; or the report of such a fit; or several lists by name. o: tol: a line across;
+-- xlabel = "step", title.
 ---@return gibbous.figure
 function M.convergence(curves, opts)
   local what <const> = "gb.plot.convergence"
@@ -81,7 +82,7 @@ function M.convergence(curves, opts)
   curves = steps_of(curves)
   local o <const> = options.parse(opts, {tol = "positive", title = "string", xlabel = "string"}, what)
   if not is_plain(curves) or next(curves) == nil then
-    core.raise("option", what .. ": a list of residuals, of records with one, or the report of a fit is needed; several lists by name")
+    core.raise("option", what .. ": a list of residuals, of records with one, or the report of a fit is needed; several by name")
   end
   local fig <const> = figure{title = o.title, xlabel = o.xlabel or "step", ylabel = "relative residual", yscale = "log"}
   local function draw(list, name, label)
@@ -126,8 +127,8 @@ local function draw_measured(fig, held, most, count, size, unit)
 end
 
 --- The bytes that a plan (gb.plan) predicts to hold at each of its steps; across: its peak, and its budget where that is near.
--- o: run = true: runs the plan and draws what it took of the device, step by step, over it; a table: with these values of leaves, as
--- plan:run takes; title.
+-- o: run = true: runs the plan and draws what it took of the device, step by step, over it; a table: with these values of
+-- leaves, as plan:run takes; title.
 ---@return gibbous.figure
 function M.memory(plan, opts)
   local what <const> = "gb.plot.memory"
@@ -144,7 +145,8 @@ function M.memory(plan, opts)
   for i = 1, #at <= 12 and #at or 0 do names[i] = {i, tostring(i)} end
   local fig <const> = figure{title = o.title or ("memory of a plan of %d steps"):format(#at), xlabel = "step",
     ylabel = "held, " .. UNITS[unit], xticks = #names > 0 and names or nil}
-  fig:columns(at, held, {width = 1, label = "predicted", alpha = o.run and 0.6 or nil}):hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
+  fig:columns(at, held, {width = 1, label = "predicted", alpha = o.run and 0.6 or nil})
+    :hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
   if o.run then
     local taken <const>, most <const> = measured(plan, type(o.run) == "table" and o.run or nil)
     draw_measured(fig, taken, most, #at, size, UNITS[unit])
