@@ -62,6 +62,9 @@ describe("gb.plot", function()
     raises("option", "the fit was direct", gb.plot.convergence, info)
     local by_cg <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = gb.solvers.cg{}}:fit(x, y, {steps = 4})
     has(gb.plot.convergence(by_cg):text(80, 20), "relative residual")
+    local long <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:fit(x:slice(1, 1, 4), y:slice(1, 1, 4),
+      {method = "sgd", lr = 1e-6, tol = 1e-300, ftol = 1e-300, steps = 4200}).history
+    assert.same({0, 2, 4200, 2101}, {long[1].step, long[2].step, long[#long].step, #long})
     local fixed <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
     for _, p in pairs(gb.params(fixed)) do p.fixed = true end
     raises("option", "got one without steps", gb.plot.training, fixed:fit(x, y))
@@ -155,8 +158,26 @@ describe("gb.plot", function()
     has(text, "held, ", "step", "peak", "predicted")
     assert.is_nil(text:find("measured", 1, true))
     local both <const> = gb.plot.memory(plan, {run = true}):text(90, 20)
-    has(both, "predicted", ("measured, at most %.4g MiB"):format(plan:stats().measured / 1024 ^ 2))
+    has(both, "predicted", ("measured, at most %.4g MiB"):format(plan.peak / 1024 ^ 2))
     assert.equal(plan.peak, plan:stats().measured)
+    local y <const> = (3 * a):exp():sum()
+    local done <const> = gb.plan(y)
+    y:eval()
+    raises("option", "nothing ran, for the plan's results have their values", gb.plot.memory, done, {run = true})
+    local core <const>, account = require "gibbous.core", nil
+    support.with(core, {figure_add = function(_, _, kind, _, y) if kind == "line" then account = y:totable() end end},
+      function() gb.plot.memory(gb.plan((a:matmul(a:t()) + 1):exp():sum()), {run = true}) end)
+    assert.equal(6, #account)                                               -- two ends of each of three steps
+    for _, held in ipairs(account) do assert.equal(plan.peak, held * 1024 ^ 2) end
+    local x <const> = gb.empty(400)
+    local again <const> = gb.plan((x * 2):exp():sort(1))
+    local function taken()
+      local most = 0
+      support.with(core, {figure_add = function(_, _, kind, _, y) if kind == "line" then most = y:max():item() end end},
+        function() gb.plot.memory(again, {run = {[x] = gb.rand(400)}}) end)
+      return most
+    end
+    assert.equal(taken(), taken())                                          -- also where the arena is there already
     local leaf <const> = gb.empty(50)
     has(gb.plot.memory(gb.plan((leaf * 2):exp()), {run = {[leaf] = gb.rand(50)}}):text(80, 20), "measured")
     raises("option", "a plan is needed, gb.plan(...) or m:plan(x, y), got number", gb.plot.memory, 3)

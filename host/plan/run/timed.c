@@ -95,12 +95,13 @@ gb_status gb_timed_begin (gb_run *r, const gb_lane *l, int s, gb_error *err) {
   return GB_OK;
 }
 
-/* Another thread may take of the ledger meanwhile, under the lock. */
+/* With the arena of the run before, where this one has it. Another thread may take of the ledger meanwhile, under the
+** lock. */
 static size_t held_by (const gb_run *r, const gb_lane *l) {
   gb_context_lock(graph_of(r));
   const size_t used = l->device->ledger.used;
   gb_context_unlock(graph_of(r));
-  return l->begun && used > l->start ? used - l->start : 0;
+  return (l == &r->lane[0] ? r->choice.arena : 0) + (l->begun && used > l->start ? used - l->start : 0);
 }
 
 void gb_timed_end (gb_run *r, const gb_lane *l, int s, const gb_window *at, gb_status st) {

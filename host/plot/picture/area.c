@@ -101,10 +101,12 @@ void gb_draw_bars (const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha)
   fill_in_pieces(c, m, k, alpha, fill_bars);
 }
 
-/* Cells that are not finite stay white. */
+/* Cells that are not finite stay white. In pixels, edges between cells are sharp: two smooth ones would let the page
+** through. */
 void gb_draw_heatmap (const gb_canvas *c, const gb_mark *m) {
   double lo, hi;
   if (!gb_mark_levels(m, &lo, &hi)) return;
+  if (gb_canvas_is_image(c)) cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
   const double dx = m->n > 1 ? (m->x[1] - m->x[0]) / (double)(m->n - 1) : 1;
   const double dy = m->rows > 1 ? (m->y[1] - m->y[0]) / (double)(m->rows - 1) : 1;
   for (size_t r = 0; r < m->rows && !gb_interrupted(); r++) {
@@ -122,4 +124,5 @@ void gb_draw_heatmap (const gb_canvas *c, const gb_mark *m) {
       cairo_fill(c->cr);
     }
   }
+  cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 }

@@ -184,6 +184,7 @@ static size_t effort (const gb_mark *m) {
 static bool is_too_much (const gb_canvas *c, const gb_panel *p, const gb_mark *m, size_t all) {
   if (m->kind == GB_MARK_TEXT) return false;
   if (gb_canvas_is_image(c)) return gb_mark_is_strokes(m) && effort(m) > STROKES / p->nmarks;
+  if (m->kind == GB_MARK_HEATMAP) return true; /* viewers show seams between rectangles */
   return all > VECTORS / c->panels && effort(m) > VECTORS / c->panels / p->nmarks;
 }
 

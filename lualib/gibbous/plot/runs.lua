@@ -105,16 +105,20 @@ end
 
 local UNITS <const> = {"bytes", "KiB", "MiB", "GiB", "TiB"}
 
---- The account of a plan while it runs: bytes that its run has taken of the device at the end of each step, nil where the step
--- was not seen.
-local function measured(plan, leaves)
+--- The account of a plan while it runs: bytes that its run has of the device at the end of each step, nil where the step was not
+-- seen; and the most of them.
+local function measured(plan, leaves, what)
   local trace <close> = core.trace(true)
   plan:run(leaves or {})
-  local held <const> = {}
+  local held <const>, most = {}, nil
   for _, e in ipairs(core.traced(trace).events) do
-    if e.depth == 0 then held[e.step] = math.max(held[e.step] or 0, e.held) end
+    if e.depth == 0 then
+      held[e.step] = math.max(held[e.step] or 0, e.held)
+      most = math.max(most or 0, e.held)
+    end
   end
-  return held, plan:stats().measured
+  if most then return held, most end
+  core.raise("option", what .. ": nothing ran, for the plan's results have their values: make the plan anew, of new expressions")
 end
 
 --- The measured account as stairs of a step's width.
@@ -148,7 +152,7 @@ function M.memory(plan, opts)
   fig:columns(at, held, {width = 1, label = "predicted", alpha = o.run and 0.6 or nil})
     :hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
   if o.run then
-    local taken <const>, most <const> = measured(plan, type(o.run) == "table" and o.run or nil)
+    local taken <const>, most <const> = measured(plan, type(o.run) == "table" and o.run or nil, what)
     draw_measured(fig, taken, most, #at, size, UNITS[unit])
   end
   if facts.budget < 3 * facts.peak then fig:hline(facts.budget / size, {label = "budget", colour = "red"}) end
