@@ -170,7 +170,7 @@ describe("gb.plot", function()
     assert.equal(6, #account)                                               -- two ends of each of three steps
     for _, held in ipairs(account) do assert.equal(plan.peak, held * 1024 ^ 2) end
     local x <const> = gb.empty(400)
-    local again <const> = gb.plan((x * 2):exp():sort(1))
+    local again <const> = gb.plan((x * 2):exp():cumsum(1))
     local function taken()
       local most = 0
       support.with(core, {figure_add = function(_, _, kind, _, y) if kind == "line" then most = y:max():item() end end},

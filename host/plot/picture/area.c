@@ -101,6 +101,14 @@ void gb_draw_bars (const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha)
   fill_in_pieces(c, m, k, alpha, fill_bars);
 }
 
+/* Edges of cells; what lies below a logarithmic axis ends where that begins. */
+static double edge_x (const gb_canvas *c, double x) {
+  return c->x.log && !(x > 0) ? c->left : gb_canvas_x(c, x);
+}
+static double edge_y (const gb_canvas *c, double y) {
+  return c->y.log && !(y > 0) ? c->bottom : gb_canvas_y(c, y);
+}
+
 /* Cells that are not finite stay white. In pixels, edges between cells are sharp: two smooth ones would let the page
 ** through. */
 void gb_draw_heatmap (const gb_canvas *c, const gb_mark *m) {
@@ -110,15 +118,15 @@ void gb_draw_heatmap (const gb_canvas *c, const gb_mark *m) {
   const double dx = m->n > 1 ? (m->x[1] - m->x[0]) / (double)(m->n - 1) : 1;
   const double dy = m->rows > 1 ? (m->y[1] - m->y[0]) / (double)(m->rows - 1) : 1;
   for (size_t r = 0; r < m->rows && !gb_interrupted(); r++) {
-    const double high = gb_canvas_y(c, m->y[0] + ((double)r + 0.5) * dy),
-                 low = gb_canvas_y(c, m->y[0] + ((double)r - 0.5) * dy);
+    const double high = edge_y(c, m->y[0] + ((double)r + 0.5) * dy),
+                 low = edge_y(c, m->y[0] + ((double)r - 0.5) * dy);
     if (!gb_canvas_shows(c, high, low, 1)) continue;
     for (size_t q = 0; q < m->n; q++) {
       const double v = m->hi[r * m->n + q], t = hi > lo ? (v - lo) / (hi - lo) : 0.5;
       if (!isfinite(v)) continue;
       gb_canvas_use(c, gb_colour_map(t), 1);
-      const double x0 = gb_canvas_x(c, m->x[0] + ((double)q - 0.5) * dx),
-                   x1 = gb_canvas_x(c, m->x[0] + ((double)q + 0.5) * dx);
+      const double x0 = edge_x(c, m->x[0] + ((double)q - 0.5) * dx),
+                   x1 = edge_x(c, m->x[0] + ((double)q + 0.5) * dx);
       if (!isfinite(x0 + x1)) continue;
       cairo_rectangle(c->cr, x0, high, x1 - x0 + 0.3, low - high + 0.3); /* no seams */
       cairo_fill(c->cr);
