@@ -23,7 +23,7 @@ static void usage (const char *bad) {
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
-        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -76,8 +76,7 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fputs(PROGRAM ": ", stderr);
-  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
+  lgb_put_error(stderr, PROGRAM ": ", message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }
@@ -166,8 +165,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "version", NULL};
+  static const char *const commands[] = {"completion", "doctor", "env",     "help", "man",
+                                         "reference",  "stubs",  "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -175,7 +174,7 @@ static bool is_command (const char *word) {
 
 /* 'words' are the command's name and what follows it. The library's function returns true if all is well. */
 static int run_command (lua_State *L, int count, char **words) {
-  if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(words[0], "version") == 0 && count == 1) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.command");
