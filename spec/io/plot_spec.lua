@@ -86,9 +86,9 @@ describe("gb.plot.posterior", function()
     assert.is_true(tostring(gb.plot.posterior(m)):find("95 % of y", 1, true) ~= nil)
   end)
 
-  it("refuses more columns", function()
-    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.rand(3, 3), gb.rand(3))
-    raises("shape", "draws one or two input columns, the model has 3", gb.plot.posterior, m)
+  it("has no range to draw of several columns without data", function()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.zeros(0, 3), gb.zeros(0))
+    raises("option", "the model has no data, and 3 input columns: there is no range to draw", gb.plot.posterior, m)
   end)
 end)
 
@@ -281,8 +281,8 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.posterior: option 'xlabel' must be string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
       {"option", "gb.plot.posterior: option 'ylabel' must be string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
       {"option", "gb.plot.posterior: option 'level' must be number, got string 3", gb.plot.posterior, m, {level = "3"}},
-      {"shape", "gb.plot.posterior draws one or two input columns, the model has 3", gb.plot.posterior,
-        m:condition(gb.ones(2, 3), gb.ones(2))},
+      {"option", "gb.plot.posterior: option 'x' is of one input column, the model has 3", gb.plot.posterior,
+        m:condition(gb.ones(2, 3), gb.ones(2)), {x = {1}}},
       {"shape", "x must be a vector, got shape 2x2", gb.plot.posterior, m, {x = gb.ones(2, 2)}},
     } do assert.equal(row[2], raises(row[1], "", table.unpack(row, 3, 9)).message) end
     local ok <const>, err <const> = pcall(fig.save, fig, 3)

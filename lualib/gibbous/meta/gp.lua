@@ -142,6 +142,7 @@ local multitask = {}
 ---@param y gibbous.tensor  (n), of several outputs (n, T)
 ---@param o gibbous.model.fit.options?
 ---@return gibbous.info
+---@overload fun(self: gibbous.model, o?: gibbous.model.fit.options): gibbous.info
 --- Cost: a step takes O(n^3) direct, O(n^2) per iteration of a solver.
 --- Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---```lua

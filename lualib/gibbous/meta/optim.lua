@@ -73,7 +73,7 @@ function gb.optim.lbfgs(root, o) end
 --- What gb.optim.minimize does, with options that were checked; for the library.
 ---@param f fun(): gibbous.tensor
 ---@param root any
----@param o table
+---@param o table  checked options, of gb.optim.minimize
 ---@return gibbous.optim_info
 ---```lua
 --- local p = gb.param(0)

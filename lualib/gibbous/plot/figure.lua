@@ -67,6 +67,11 @@ function methods.text(self, columns, rows, opts)
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
 end
 
+--- Rows for a figure of which nobody has said how high it is: eight a panel at least.
+local function comfortable(self, rows)
+  return math.max(rows, math.min(8 * self._rows + 1, 1000))
+end
+
 --- Draws the figure where the script's output goes: a picture in a terminal that says that it shows them (kitty, sixel), else
 -- characters, ASCII where the locale is not UTF-8. GIBBOUS_GRAPHICS = kitty, sixel, braille or off decides otherwise. Gives
 -- nothing, so that the prompt has nothing more to draw: it ends a chain.
@@ -80,12 +85,12 @@ function methods.show(self)
     io.write(core.figure_inline(self._figure, kind, width, height))
     return
   end
-  io.write(core.figure_text(self._figure, columns, rows, tty and not os.getenv "NO_COLOR", kind == "ascii"))
+  io.write(core.figure_text(self._figure, columns, comfortable(self, rows), screen.is_coloured(tty), kind == "ascii"))
 end
 
 function Figure.__tostring(self)
   local columns <const>, rows <const>, tty <const> = core.terminal()
-  return core.figure_text(self._figure, columns, rows, false, tty and not progress_line.is_utf8())
+  return core.figure_text(self._figure, columns, comfortable(self, rows), false, tty and not progress_line.is_utf8())
 end
 
 -- Making ----------------------------------------------------------------------------------------------------------------------

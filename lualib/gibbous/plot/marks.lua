@@ -59,14 +59,14 @@ end
 -- each is, in units of y, 1.
 function methods.bars(self, at, lengths, opts)
   local y <const>, x <const> = vectors("bars", at, lengths)
-  local o <const> = options.parse(opts, style.spec("label colour width alpha"), "figure:bars")
+  local o <const> = options.parse(opts, style.spec("label colour alpha", {width = style.is_extent}), "figure:bars")
   return add(self, "bars", x, y, nil, {label = o.label, colour = o.colour, alpha = o.alpha}, o.width and {extent = o.width})
 end
 
 --- fig:columns(at, heights, o): vertical bars from 0; o: label, colour, alpha, width: in units of x, 0.8.
 function methods.columns(self, at, heights, opts)
   local x <const>, y <const> = vectors("columns", at, heights)
-  local o <const> = options.parse(opts, style.spec("label colour width alpha"), "figure:columns")
+  local o <const> = options.parse(opts, style.spec("label colour alpha", {width = style.is_extent}), "figure:columns")
   return add(self, "columns", x, y, nil, {label = o.label, colour = o.colour, alpha = o.alpha}, {extent = o.width or 0.8})
 end
 
@@ -78,12 +78,24 @@ local function finite_values(v, what)
   return out
 end
 
+local MOST_BINS <const> = 1000000
+
+local function is_range(r)
+  local lo <const>, hi <const> = r[1], r[2]
+  return getmetatable(r) == nil and type(lo) == "number" and type(hi) == "number" and lo <= hi and hi - lo < math.huge
+end
+
 --- fig:hist(values, o): counts of the finite values in bins of equal width. o: bins = 10, range = {lo, hi}, density: so that the
 -- area is 1; label, colour, alpha.
 function methods.hist(self, values, opts)
   local o <const> = options.parse(opts, style.spec("label colour alpha", {bins = "count", range = "table", density = "boolean"}),
     "figure:hist")
-  if o.bins == 0 then core.raise("option", "figure:hist: option 'bins' must be 1 or more, got number 0") end
+  if o.bins and (o.bins < 1 or o.bins > MOST_BINS) then
+    core.raise("option", ("figure:hist: option 'bins' must be 1 to %d, got %d"):format(MOST_BINS, o.bins))
+  end
+  if o.range and not is_range(o.range) then
+    core.raise("option", "figure:hist: option 'range' must be {lo, hi}, two finite numbers, lo <= hi")
+  end
   local list <const> = finite_values(values, "argument 1 of hist")
   if #list == 0 then return add(self, "columns", core.zeros(0), core.zeros(0), nil, {label = o.label, colour = o.colour}) end
   local counts <const>, edges <const> = require "gibbous.segments".histogram(core.tensor(list), {bins = o.bins or nil,

@@ -67,8 +67,8 @@ local function members(lines, width, e)
   section(lines, width, e.name:match "^gb%." and "functions" or "methods", calls, name_of, text_of)
 end
 
---- An entry: the call, what it is, arguments, options, result, cost, errors, where it is written, an example. f: the function that it
--- is about, if it is at hand.
+--- An entry: the call, what it is, arguments, options, result, cost, errors, where it is written, an example. f: the function that
+-- it is about, if it is at hand.
 function M.of(e, width, f)
   width = width or 100
   local lines <const> = {wrapped(e.call, width, "", "    ")}

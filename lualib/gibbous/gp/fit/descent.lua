@@ -10,7 +10,7 @@ local raised <const> = require "gibbous.raised"
 local M <const> = {}
 local fields <const> = model.fields
 
--- A run of a fit: {algorithm, log, realise, units}; 'realise' computes tensors within the budget.
+-- A run of a fit: {solver, log, history, realise, units}; 'realise' computes tensors within the budget.
 --
 -- What goes on from where it ended is a 'place' of a descent, {wide, own, first, raws, state, best}: wide: the twin in f64 computes
 -- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the
@@ -51,6 +51,22 @@ function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, conditi
 local OF_WORST <const> = {"reason", "iterations", "tol", "residual", "condition", "curve", "smallest_eigenvalue",
   "largest_eigenvalue"}
 
+local MOST <const> = 4096                  -- steps of a history; of a longer one every second is kept, again and again
+
+--- The history of a fit: its steps as they are made.
+function M.new_history() return {list = {}, stride = 1, seen = 0} end
+
+local function record(history, s)
+  local list <const> = history.list
+  history.seen = history.seen + 1
+  if (history.seen - 1) % history.stride ~= 0 then return end
+  list[#list + 1] = {step = s.step, value = s.value, gradient_norm = s.gradient_norm,
+    residual = s.solve and s.solve.residual or nil}
+  if #list < MOST then return end
+  for i = 1, MOST do list[i] = list[2 * i - 1] end
+  history.stride = 2 * history.stride
+end
+
 local function add_solve(log, s)
   log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
   log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
@@ -86,6 +102,7 @@ local function optimise(self, worker, o, run, line, before, place)
     s.step = s.step + before
     core.fit_at(s.step, s.value)
     place.best = best
+    record(run.history, s)
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
   end

@@ -87,8 +87,8 @@ local function fit(self, o, budget, masked, from)
   f.active, f.state = more.active or seeded(of.decide(self, budget), o.seed), nil
   check_priors(list, names)
   local shared <const> = taken_over(self, list, names)
-  local run <const> = {solver = f.active, log = more.log or descent.new_log(), realise = within(budget), units = more.units
-    or starts.units(self)}
+  local run <const> = {solver = f.active, log = more.log or descent.new_log(), history = more.history or descent.new_history(),
+    realise = within(budget), units = more.units or starts.units(self)}
   local best, total, at
   of.guarded(self, "fit", function()
     if any_free(list) then
@@ -101,10 +101,11 @@ local function fit(self, o, budget, masked, from)
   local probes <const> = algorithm.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
   local seconds <const> = (more.seconds or 0) + core.clock() - start
   f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, shared = shared,
-    log = run.log, restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
+    log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
+    objective = o.objective or "mll"})
   local keeps <const> = at and can_go_on(best, total)
-  return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, units = run.units,
-    seconds = seconds, masked = masked}
+  return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, history = run.history,
+    units = run.units, seconds = seconds, masked = masked}
 end
 
 local methods <const> = {}

@@ -28,6 +28,7 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
 ---@field parameters table<string, number|number[]>  values at the best point, by path, of those with 32 elements at most
+---@field history table[]        its steps: {step, value, gradient_norm, residual of an iterative solver}; of a long fit not all
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field tasks integer|nil     of a model of several outputs
@@ -114,7 +115,7 @@ return function(self, best, total, more)
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = algorithm.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
-    seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
+    history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
     parameters = parameter_values(self), interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
   out.notes = notes(self, out)
