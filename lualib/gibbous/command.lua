@@ -36,6 +36,9 @@ function M.help(words)
   return true
 end
 
+--- Alone, main.c answers it.
+function M.version(words) return complain("version takes no words, got '" .. words[1] .. "'") end
+
 function M.man(words)
   if #words > 0 then return complain("man takes no words, got '" .. words[1] .. "'") end
   io.write(require "gibbous.reference.man"())

@@ -153,15 +153,19 @@ describe("a figure with bad input", function()
 
   it("refuses sizes and widths that are not finite", function()
     local fig <const> = gb.plot.figure{}
-    raises("option", "figure:note: option 'size' must be a positive number, got number inf", fig.note, fig, 1, 1, "a",
+    raises("option", "figure:note: option 'size' must be a number above 0, 1000 at most, got number inf", fig.note, fig, 1, 1, "a",
       {size = math.huge})
-    raises("option", "option 'width' must be a positive number, got number inf", fig.line, fig, {1}, {1}, {width = math.huge})
-    raises("option", "option 'width' must be a positive number, got number nan", fig.line, fig, {1}, {1}, {width = 0 / 0})
+    raises("option", "option 'width' must be a number above 0, 1000 at most, got number inf",
+      fig.line, fig, {1}, {1}, {width = math.huge})
+    raises("option", "option 'width' must be a number above 0, 1000 at most, got number nan",
+      fig.line, fig, {1}, {1}, {width = 0 / 0})
+    raises("option", "option 'size' must be a number above 0, 1000 at most", fig.scatter, fig, {1}, {1}, {size = 1e300})
+    fig:columns({1}, {1}, {width = 86400})                       -- in units of x
   end)
 
   it("takes no string of digits for a number", function()
     local fig <const> = gb.plot.figure{}
-    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)
+    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got string 80 x 20", fig.text, fig, "80", 20)
     raises("option", "option 'colour' must be a number of the palette", fig.line, fig, {1}, {1}, {colour = "1"})
     raises("option", "option 'ard' must be true, or the number of columns, 1 or more, got string 2", gb.kernels.rbf, {ard = "2"})
     raises("option", "option 'degree' must be a whole number, 1 or more, got string 2", gb.kernels.polynomial, {degree = "2"})
@@ -240,7 +244,7 @@ describe("a figure with bad input", function()
     raises("option", "figure:hline: y must be a number, got string", fig.hline, fig, "x")
     raises("option", "width and height are 10 to 14400 points, got 1e+06 x 600", fig.save, fig, "x.png", {width = 1e6})
     raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got 19 x 8", fig.text, fig, 19, 8)
-    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got x x 8", fig.text, fig, "x", 8)
+    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got string x x 8", fig.text, fig, "x", 8)
   end)
 
   it("draws empty series, one point, constants and huge values", function()

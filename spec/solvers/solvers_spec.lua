@@ -243,7 +243,7 @@ describe("gb.solvers.cg", function()
       raises("option", "must be below 1", gb.solvers.cg, {train_tol = tol})
     end
     raises("option", "must be a positive number", gb.solvers.cg, {tol = 0})
-    raises("option", "bad value for option 'probes'", gb.solvers.cg, {probes = "many"})
+    raises("option", "option 'probes' must be \"exact\" or a whole number", gb.solvers.cg, {probes = "many"})
     raises("option", "probes must be 2 or more", gb.solvers.cg, {probes = 1})
   end)
 
@@ -262,7 +262,7 @@ describe("gb.solvers.cg", function()
       local v <const> = gb.solvers.cg{precond = gb.precond.pivoted_cholesky{rank = 5}}:solve(A, b)
       return v
     end)
-    raises("option", "bad value for option 'precond'", gb.solvers.cg, {precond = "jacobi"})
+    raises("option", "option 'precond' must be a gb.precond value", gb.solvers.cg, {precond = "jacobi"})
   end)
 end)
 
