@@ -410,7 +410,7 @@ describe("a kernel, to the letter,", function()
           said("option", K.rbf, {[key] = 3}))
       end
     end
-    assert.equal("gb.kernels.rbf: active_dims must be column numbers, counted from 1, got x",
+    assert.equal("gb.kernels.rbf: active_dims must be column numbers, counted from 1, got string x",
       said("option", K.rbf, {active_dims = {"x"}}))
     for at, k in pairs{[3] = K.rbf{active_dims = {3}}, [-3] = K.rbf{active_dims = {1, -3}}} do
       assert.equal(("rbf: active_dims %d, but the inputs have 2 columns"):format(at), said("index", k, x))
