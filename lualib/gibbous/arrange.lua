@@ -184,6 +184,7 @@ local few <const> = 4        -- entries along d that are picked by masks, in as 
 
 --- Checks index against x along axis; every other extent is that of x.
 local function checked_index(t, axis, index, what)
+  if index == nil then core.raise("option", ("%s: positions along dimension %d are needed, got nil"):format(what, axis)) end
   local i <const> = labels_of.of(index, what, t.device)
   local fits = i.ndim == t.ndim
   for a = 1, fits and t.ndim or 0 do fits = fits and (a == axis or i.shape[a] == t.shape[a]) end
