@@ -88,6 +88,16 @@ static void note_interrupt (lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* Does a function of the user's run? Without one, a traceback would be of the prompt itself. */
+static bool runs_script (lua_State *L) {
+  lua_Debug ar;
+  for (int level = 1; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "S", &ar);
+    if (*ar.what != 'C' && strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) != 0) return true;
+  }
+  return false;
+}
+
 /* Strings and the library's error objects get a traceback; other objects with a __tostring are printed as
 ** they are. */
 static int handle_message (lua_State *L) {
@@ -116,7 +126,8 @@ static int handle_message (lua_State *L) {
   }
   if (strstr(text, "a nil value (global 'gb')") != NULL)
     text = lua_pushfstring(L, "%s; a script begins with: local gb = require \"gibbous\"", text);
-  lgb_traceback(L, text, 1);
+  if (runs_script(L)) lgb_traceback(L, text, 1);
+  else lua_pushstring(L, text);
   return 1;
 }
 

@@ -23,7 +23,9 @@ lua_State *lgb_now_runs (lua_State *co);
 bool lgb_choose_colour (const char *when); /* "auto", "always", "never"; false: none of them */
 bool lgb_is_coloured (FILE *f);            /* a terminal, unless NO_COLOR or CLICOLOR_FORCE say otherwise */
 void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n);
-void lgb_put_error (FILE *f, const char *text); /* a message, its traceback fainter, and a newline */
+/* Who says it ("gibbous: "), a message, its traceback fainter, and a newline. At a terminal, long lines are broken between
+** words. */
+void lgb_put_error (FILE *f, const char *who, const char *text);
 
 /* coroutine.c */
 /* Makes coroutine.resume, close and wrap, and handlers of xpcall, interruptible. A handler of xpcall for a
@@ -43,9 +45,9 @@ void lgb_repl (lua_State *L);
 void lgb_start_ticker (void);
 
 /* side.c: lualib/gibbous/prompt/ */
-/* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
-** without. Pushes nothing, or the error: false. */
-bool lgb_start_side (lua_State *L, lua_CFunction print_values);
+/* Loads it and begins a session, to which it gives these functions. If it does not load, the prompt does without. Pushes
+** nothing, or the error: false. */
+bool lgb_start_side (lua_State *L, const luaL_Reg *functions);
 /* Pushes its function 'name'; false, nothing pushed: there is none. */
 bool lgb_push_side (lua_State *L, const char *name);
 

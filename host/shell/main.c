@@ -15,7 +15,8 @@
 #define EXIT_INTERRUPTED 130
 #define COLOUR "--color="
 
-static const char *const commands[] = {"doctor", "env", "help", "man", "reference", "stubs", "version", NULL};
+static const char *const commands[] = {"completion", "doctor", "env",     "help", "man",
+                                       "reference",  "stubs",  "version", NULL};
 
 /* Of an option that is wrong: what is wrong with it. */
 static void say_bad (const char *bad) {
@@ -32,7 +33,7 @@ static void usage (const char *bad) {
   if (bad != NULL) say_bad(bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
-        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -86,8 +87,7 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fputs(PROGRAM ": ", stderr);
-  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
+  lgb_put_error(stderr, PROGRAM ": ", message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }
