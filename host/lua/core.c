@@ -197,6 +197,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"raise", lgb_core_raise},
                                               {"source", lgb_embed_source},
                                               {"symmetric", core_symmetric},
+                                              {"told", lgb_core_told},
                                               {"tracing", core_tracing},
                                               {"text_write", core_text_write},
                                               {NULL, NULL}};

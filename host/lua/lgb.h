@@ -75,6 +75,8 @@ lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
+bool lgb_is_script (
+    const lua_Debug *ar); /* a frame outside the library, of which getinfo "Sl" has been asked */
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
@@ -83,6 +85,11 @@ gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
 gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
+
+/* called.c */
+/* gb_graph.called, of the session */
+bool lgb_called (void *ud, const gb_node *n, char *buf, size_t size);
+int lgb_core_told (lua_State *L); /* core.told(x): "30x2 (X, script.lua:12)" */
 
 /* plot.c */
 /* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
@@ -108,6 +115,9 @@ void lgb_setmeta (lua_State *L, const char *key);
 /* finalises what finalizers made; raises nothing but "not enough memory" */
 void lgb_close_late (lua_State *L);
 static inline bool lgb_in_finalizer (lua_State *L) { return lua_gc(L, LUA_GCISRUNNING) < 0; }
+
+/* the ending of a noun after its number */
+static inline const char *lgb_plural (uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* error.c */
 void lgb_error_meta (lua_State *L);
@@ -171,6 +181,9 @@ void lgb_argcheck (lua_State *L, bool holds, int arg, const char *what);
 void lgb_checktype (lua_State *L, int arg, int type);
 lua_Number lgb_checknumber (lua_State *L, int arg);
 lua_Integer lgb_checkinteger (lua_State *L, int arg);
+/* nil or none: the default */
+lua_Number lgb_numberor (lua_State *L, int arg, lua_Number def);
+lua_Integer lgb_integeror (lua_State *L, int arg, lua_Integer def);
 const char *lgb_checkstring (lua_State *L, int arg);
 
 /* options.c */

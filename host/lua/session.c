@@ -213,6 +213,8 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   }
   gb_device_profile_announce(s->device, say_measuring);
   watch_memory(s, s->device);
+  s->graph->called = lgb_called;
+  s->graph->called_ud = s;
   *out = s;
   return GB_OK;
 }
@@ -257,12 +259,16 @@ lgb_session *lgb_session_of (lua_State *L) {
   return s;
 }
 
+bool lgb_is_script (const lua_Debug *ar) {
+  return ar->currentline > 0 && strncmp(ar->source, LGB_CHUNK, sizeof LGB_CHUNK - 1) != 0;
+}
+
 /* "script.lua:12" of the nearest Lua frame that is not the library's own; "" when there is none. Interned. */
 const char *lgb_where (lua_State *L, lgb_session *s) {
   lua_Debug ar;
   for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline <= 0 || strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) == 0) continue;
+    if (!lgb_is_script(&ar)) continue;
     if (ar.currentline != s->line || strcmp(ar.short_src, s->source) != 0) {
       char text[LUA_IDSIZE + 16];
       snprintf(text, sizeof text, "%s:%d", ar.short_src, ar.currentline);

@@ -124,6 +124,8 @@ static int handle_message (lua_State *L) {
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }
+  if (strstr(text, "a nil value (global 'gb')") != NULL)
+    text = lua_pushfstring(L, "%s; a script begins with: local gb = require \"gibbous\"", text);
   if (runs_script(L)) lgb_traceback(L, text, 1);
   else lua_pushstring(L, text);
   return 1;

@@ -247,7 +247,7 @@ describe("a figure with bad input", function()
 
   it("takes no string of digits for a number", function()
     local fig <const> = gb.plot.figure{}
-    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)
+    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got string 80 x 20", fig.text, fig, "80", 20)
     raises("option", "option 'colour' must be a number of the palette", fig.line, fig, {1}, {1}, {colour = "1"})
     raises("option", "option 'ard' must be true, or the number of columns, 1 or more, got string 2", gb.kernels.rbf, {ard = "2"})
     raises("option", "option 'degree' must be a whole number, 1 or more, got string 2", gb.kernels.polynomial, {degree = "2"})
@@ -328,7 +328,7 @@ describe("a figure with bad input", function()
     raises("option", "figure:hline: y must be a number, got string", fig.hline, fig, "x")
     raises("option", "width and height are 10 to 14400 points, got 1e+06 x 600", fig.save, fig, "x.png", {width = 1e6})
     raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got 19 x 8", fig.text, fig, 19, 8)
-    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got x x 8", fig.text, fig, "x", 8)
+    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got string x x 8", fig.text, fig, "x", 8)
   end)
 
   it("draws empty series, one point, constants and huge values", function()

@@ -94,7 +94,7 @@ void lgb_say_missed (lgb_session *s, const char *where, const char *how, int ste
     if (s->told[i] == where && where[0] != '\0') return;
   s->told[s->next_told++ % LGB_TOLD] = where;
   fprintf(stderr,
-          "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
-          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "",
-          message);
+          "gibbous: %s%sa solve missed its tolerance: %s after %d step%s, relative residual %.2g%s%s\n",
+          where, where[0] != '\0' ? ": " : "", how, steps, lgb_plural((uint64_t)steps), gb_plain(residual),
+          message[0] != '\0' ? "; " : "", message);
 }

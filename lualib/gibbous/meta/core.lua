@@ -161,6 +161,11 @@ function core.line() end
 ---@return integer
 function core.made(x) end
 
+--- "30x2 (X, script.lua:12)", for errors: the shape of a tensor, the variable of the script that holds it, the line that made it.
+---@param x gibbous.tensor
+---@return string
+function core.told(x) end
+
 --- Bytes and blocks in the ledger, nodes in the graph.
 function core.live() end
 

@@ -50,6 +50,9 @@ command["-l [g=]mod"] = true
 --- Shows the version.
 command["-v"] = true
 
+--- Shows the usage.
+command["-h"] = true
+
 --- Leaves variables of the environment out.
 command["-E"] = true
 

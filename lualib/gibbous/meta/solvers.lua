@@ -173,7 +173,6 @@ function gb.solvers.alternating_projections(o) end
 ---@field probes? integer  of logdet; default: 32
 ---@field seed? integer  of the probes; default: 0
 ---@field tol? number  a probe stops where its residual is that small; default: 1e-8
----@field train_tol? number  taken as every solver takes it, and not used
 ---@field precond? gibbous.precond  of logdet
 
 --- Lanczos tridiagonalisation, and log determinants by quadrature.

@@ -1,5 +1,6 @@
 --- The marks of a figure, as methods that chain: lines, points, areas, bars, maps, text.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local style <const> = require "gibbous.plot.style"
 
@@ -12,6 +13,11 @@ local area_spec <const> = style.spec "label colour alpha"
 local function add(self, kind, x, y, hi, o, more)
   local drawn <const> = style.of(o)
   for key, v in pairs(more or {}) do drawn[key] = v end
+  if #x ~= #y or hi and #hi ~= #x then
+    local other <const> = #x ~= #y and y or hi
+    core.raise("shape", ("%s: x has %s, y %d: x %s, y %s"):format(kind, counted(#x, "value"), #other, core.told(x),
+      core.told(other)))
+  end
   core.eval(x, y, hi or y)
   core.figure_add(self._figure, self._panel, kind, x, y, hi, drawn)
   return self
@@ -48,7 +54,7 @@ function methods.errorbar(self, x, y, err, opts)
   local xs <const>, ys <const>, down <const> = vectors("errorbar", x, y, both and err[1] or err)
   local up <const> = both and vectors("errorbar", err[2]) or down
   if #down ~= #ys or #up ~= #ys then
-    core.raise("shape", ("errorbar: y has %d values, the errors %d"):format(#ys, #down ~= #ys and #down or #up))
+    core.raise("shape", ("errorbar: y has %s, the errors %d"):format(counted(#ys, "value"), #down ~= #ys and #down or #up))
   end
   local bars <const> = {colour = o.colour, width = o.width, alpha = o.alpha}
   add(self, "errors", xs, ys - down, ys + up, bars)
@@ -99,7 +105,7 @@ function methods.hist(self, values, opts)
   local list <const> = finite_values(values, "argument 1 of hist")
   if #list == 0 then return add(self, "columns", core.zeros(0), core.zeros(0), nil, {label = o.label, colour = o.colour}) end
   local counts <const>, edges <const> = require "gibbous.segments".histogram(core.tensor(list), {bins = o.bins or nil,
-    range = o.range or nil})
+    range = o.range or nil}, "figure:hist")
   local n <const> = #edges - 1
   local lo <const>, hi <const> = edges[1]:item(), edges[n + 1]:item()
   local width <const> = (hi - lo) / n
@@ -113,7 +119,7 @@ local function matrix(values, what)
   local t <const> = core.as_tensor(values)
   if t == nil or t.ndim ~= 2 then core.raise("shape", what .. ": a matrix expected") end
   if t.numel == 0 then
-    core.raise("shape", ("%s: there is no cell to draw, the matrix has shape %s"):format(what, tostring(t.shape)))
+    core.raise("shape", ("%s: there is no cell to draw, the matrix has shape %s"):format(what, core.told(t)))
   end
   return t
 end

@@ -1,5 +1,6 @@
 --- Figures of models: how far predictions can be trusted, and what kernels mean.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local kernels <const> = require "gibbous.kernels"
 local metrics <const> = require "gibbous.gp.report.metrics"
@@ -19,7 +20,8 @@ end
 local function errors_of(model, x, y, what)
   checked_model(model, what)
   local ys <const>, p <const> = vector(y, what .. ": y"), model:predict(x)
-  if #ys ~= #p.mean then core.raise("shape", ("%s: x has %d rows, y %d"):format(what, #p.mean, #ys)) end
+  if #ys ~= #p.mean then core.raise("shape", ("%s: x has %s, y %d: x %s, y %s"):format(what, counted(#p.mean, "row"), #ys,
+    core.told(x), core.told(ys))) end
   if #ys == 0 then core.raise("shape", what .. ": there are no rows to draw") end
   local e <const> = (ys - p.mean):eval()
   return e, p.y_var:eval(), p.mean:eval()
@@ -39,7 +41,7 @@ function M.calibration(model, x, y, opts)
     levels[i], seen[i] = p, metrics.coverage(e, var, p):item()
     lo[i], hi[i] = math.max(0, p - spread), math.min(1, p + spread)
   end
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("calibration on %d points"):format(#e)}
+  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("calibration on %s"):format(counted(#e, "point"))}
   fig:axes{xlabel = "promised", ylabel = "held", xlim = {0, 1}, ylim = {0, 1}}
     :band(levels, lo, hi, {colour = "grey", label = "chance"}):line({0, 1}, {0, 1}, {colour = "grey", width = 1, dash = "dashed"})
     :line(levels, seen, {colour = 1, marker = "circle", label = "intervals"})
@@ -68,7 +70,7 @@ function M.residuals(model, x, y, opts)
   local e <const>, var <const>, mean <const> = errors_of(model, x, y, what)
   local z <const> = (e / var:sqrt()):eval()
   local n <const> = #z
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("residuals of %d points"):format(n), share_y = true}
+  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("residuals of %s"):format(counted(n, "point")), share_y = true}
   fig:axes{xlabel = "predicted mean", ylabel = "residual / sd"}:scatter(mean, z):hline(0, {dash = "solid"}):hline(-2):hline(2)
   local quantiles <const> = normal_quantiles((core.range(1, n) - 0.5) / n)
   local far <const> = quantiles:max():item()

@@ -1,5 +1,6 @@
 --- Figures of what ran: fits, solves, and the memory of plans.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local options <const> = require "gibbous.options"
 
@@ -147,7 +148,7 @@ function M.memory(plan, opts)
   for i, step in ipairs(facts.steps) do at[i], held[i] = i, step.live / size end
   local names <const> = {}
   for i = 1, #at <= 12 and #at or 0 do names[i] = {i, tostring(i)} end
-  local fig <const> = figure{title = o.title or ("memory of a plan of %d steps"):format(#at), xlabel = "step",
+  local fig <const> = figure{title = o.title or ("memory of a plan of %s"):format(counted(#at, "step")), xlabel = "step",
     ylabel = "held, " .. UNITS[unit], xticks = #names > 0 and names or nil}
   fig:columns(at, held, {width = 1, label = "predicted", alpha = o.run and 0.6 or nil})
     :hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})

@@ -101,7 +101,7 @@ function M.vector(v, what)
   if t == nil then core.raise("option", ("%s must be a tensor or list, got %s"):format(what, type(v))) end
   if t.ndim == 2 and t.shape[2] == 1 then return t:squeeze(2) end
   if t.ndim ~= 1 then
-    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, tostring(t.shape)))
+    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, core.told(t)))
   end
   return t
 end

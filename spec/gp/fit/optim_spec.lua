@@ -484,7 +484,7 @@ describe("a minimisation, to the letter,", function()
       {"gb.optim.minimize: option 'lr' must be a positive number, got number 0", optim.minimize, print, p, {lr = 0}},
       {"gb.optim.minimize: option 'tol' must be a positive number, got number 0", optim.minimize, print, p, {tol = 0}},
       {"gb.optim.minimize: option 'ftol' must be a positive number, got number 0", optim.minimize, print, p, {ftol = 0}},
-      {"gb.optim.minimize: option 'on_step' must be function, got number 0", optim.minimize, print, p, {on_step = 0}},
+      {"gb.optim.minimize: option 'on_step' must be a function, got number 0", optim.minimize, print, p, {on_step = 0}},
       {"gb.optim.lbfgs: option 'steps' must be a whole number, 0 or more, got number -1", optim.lbfgs, p, {steps = -1}},
       {"gb.optim.sgd: option 'lr' must be a positive number, got number -1", optim.sgd, p, {lr = -1}},
       {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.sgd(p).step, print},

@@ -1,6 +1,7 @@
 --- One descent of a fit: the optimiser on a model's objective, in the precision that resolves it.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local optim <const> = require "gibbous.optim"
 local param <const> = require "gibbous.param"
@@ -39,7 +40,7 @@ local function progress(label)
     local now <const> = core.clock()
     if now - began < QUICK or not progress_line.is_due(state, now) then return end
     said = true
-    local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
+    local solve <const> = s.solve and ("  %s"):format(counted(s.solve.iterations, "iteration")) or ""
     progress_line.say(("%s step %d  value %.4f  |g| %.3g%s"):format(label, s.step, s.value, s.gradient_norm, solve))
   end, function() if said then progress_line.clear() end end
 end

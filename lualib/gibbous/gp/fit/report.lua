@@ -51,7 +51,9 @@ local function warnings(self)
     out[#out + 1] = ("shared with a model fitted before, whose predictions change too: %s"):format(table.concat(self.shared, ", "))
   end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
-  if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
+  if self.failed_starts > 0 then
+    out[#out + 1] = ("%d of %s failed"):format(self.failed_starts, counted(self.restarts + 1, "start"))
+  end
   if self.masked > 0 then
     out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s")
   end
@@ -67,13 +69,14 @@ function Info.__tostring(self)
   local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
   local likelihood <const> = self.log_likelihood > -math.huge and ("%s %.4f"):format(what, self.log_likelihood)
     or "stopped before the first " .. what
-  local data <const> = self.tasks and ("%d values of %d tasks"):format(self.n, self.tasks) or counted(self.n, "point")
+  local data <const> = self.tasks and ("%s of %s"):format(counted(self.n, "value"), counted(self.tasks, "task"))
+    or counted(self.n, "point")
   local text = ("fit of %s, %s: %s (%s), %s, %s, %s, %.2f s"):format(data, self.solver,
     self.converged and "converged" or "not converged", self.reason, likelihood,
     counted(self.iterations, "step"), counted(self.evaluations, "evaluation"), self.seconds)
   if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
-  if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
+  if self.restarts > 0 then text = text .. ("; best of %s"):format(counted(self.restarts + 1, "start")) end
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
   if self.setbacks > 0 then text = text .. ("; %s undone"):format(counted(self.setbacks, "step")) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
