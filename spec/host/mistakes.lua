@@ -1,6 +1,7 @@
---- 150 mistakes that somebody makes in the first weeks. The list was written before any of them was tried. Two of the first
--- hundred were none (x:index takes a list, a model without data scores its prior) and gave way to two others, also untried. Where
--- a message said what it should in other words than were guessed, the patterns were changed, never the message for the pattern.
+--- 150 mistakes of the first weeks. The first hundred were written before any of them was tried; two of these proved to be right
+-- (x:index takes a list, a model without data scores its prior) and were replaced by two others, also untried. The other fifty are
+-- of a list of 127 that was written untried, and some were reworded after their messages had been read. Where a message said what
+-- it should in other words than were guessed, the patterns were changed, not the message.
 --
 -- A row is {code, what, how}: the message must match 'what' (the thing that is wrong), name the line of the script (the last one
 -- of the code), and match one of 'how' (the way out). All are Lua patterns, matched in lower case. In sight of the
