@@ -618,7 +618,7 @@ host/plan/run/run.c
 'two runs of a plan at the same time have one memory'
 
 host/plan/run/run.c
-'s/^  const gb_status rc = run_steps(r, err);/  gb_context_lock(g); const gb_status rc = run_steps(r, err); gb_context_unlock(g);/'
+'s/^  const gb_status rc = run_steps(r, outermost, err);/  gb_context_lock(g); const gb_status rc = run_steps(r, outermost, err); gb_context_unlock(g);/'
 'runs of a plan wait for each other'
 
 host/plan/run/lanes.c
@@ -674,7 +674,7 @@ host/solve/logdet/logdet.c
 'the standard error of a log determinant counts one probe too many'
 
 host/solve/frame/trace.c
-'/low = INFINITY/,/low = fmin/s/size_t i = 0/size_t i = 1/'
+'/^void gb_trace_extremes/,/^}/s/size_t i = 0/size_t i = 1/'
 'a condition leaves out the first Ritz value'
 
 lualib/gibbous/gp/predict/parts.lua
