@@ -1,7 +1,6 @@
 /* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
-#include <sys/ioctl.h>
 
 #include "base/outfile.h"
 #include "lua/lgb.h"
@@ -52,8 +51,8 @@ static int core_made (lua_State *L) {
 
 /* core.columns(fd): the width of the terminal behind a file descriptor; nil if it is not a terminal, or gives no width */
 static int core_columns (lua_State *L) {
-  struct winsize w;
-  if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
+  const size_t columns = lgb_columns((int)lgb_checkinteger(L, 1));
+  if (columns > 0) lua_pushinteger(L, (lua_Integer)columns);
   else lua_pushnil(L);
   return 1;
 }

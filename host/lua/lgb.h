@@ -237,6 +237,7 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);
 
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
+size_t lgb_columns (int fd); /* of the window behind a file; 0: it is no terminal, or does not say */
 
 /* append.c */
 void lgb_factor_meta (lua_State *L);

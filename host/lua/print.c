@@ -28,10 +28,14 @@ typedef struct sample {
   number *v; /* shown elements, row-major over count */
 } sample;
 
-static size_t columns (void) {
+size_t lgb_columns (int fd) {
   struct winsize w;
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 20) return 80;
-  return w.ws_col;
+  return isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
+}
+
+static size_t columns (void) {
+  const size_t wide = lgb_columns(STDOUT_FILENO);
+  return wide < 20 ? 80 : wide;
 }
 
 static size_t position (const sample *p, int axis, size_t i) {
