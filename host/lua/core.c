@@ -49,14 +49,6 @@ static int core_made (lua_State *L) {
   return 2;
 }
 
-/* core.columns(fd): the width of the terminal behind a file descriptor; nil if it is not a terminal, or gives no width */
-static int core_columns (lua_State *L) {
-  const size_t columns = lgb_columns((int)lgb_checkinteger(L, 1));
-  if (columns > 0) lua_pushinteger(L, (lua_Integer)columns);
-  else lua_pushnil(L);
-  return 1;
-}
-
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
 static int core_fixed_rates (lua_State *L) {
   gb_device_profile_choose_fixed(lgb_enter(L)->device, lua_toboolean(L, 1));
@@ -177,7 +169,6 @@ static int core_text_write (lua_State *L) {
 }
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
-                                              {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},
@@ -216,13 +207,13 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
-      lgb_io_functions,    lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
-      lgb_make_functions,  lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
-      lgb_plot_functions,  lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
-      lgb_shape_functions, lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
-      lgb_stage_functions, lgb_trace_functions,     lgb_factor_functions,      lgb_cluster_functions,
-      lgb_ranks_functions, internal_functions};
+      lgb_bench_functions,   lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
+      lgb_io_functions,      lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
+      lgb_make_functions,    lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
+      lgb_plot_functions,    lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
+      lgb_shape_functions,   lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
+      lgb_stage_functions,   lgb_terminal_functions,  lgb_trace_functions,       lgb_factor_functions,
+      lgb_cluster_functions, lgb_ranks_functions,     internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);

@@ -47,7 +47,7 @@ typedef struct lgb_session {
   int digits, edge;
   const char *told[LGB_TOLD]; /* script lines of which stderr said that a solve missed its tolerance */
   size_t next_told;
-  gb_ledger *counted; /* its peak is that since lgb_cost_begin; NULL: none is */
+  gb_ledger *counted; /* the ledger whose peak counts from lgb_cost_begin on; NULL: between entries */
   size_t peak, start; /* its peak before, and what was used then */
   gb_trace *timed;    /* of the steps since then; NULL: not asked for */
 } lgb_session;
@@ -91,7 +91,8 @@ void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable m
 bool lgb_called (void *ud, const gb_node *n, char *buf, size_t size);
 int lgb_core_told (lua_State *L); /* core.told(x): "30x2 (X, script.lua:12)" */
 
-/* plot.c */
+/* terminal.c */
+size_t lgb_columns (int fd); /* of the window behind a file; 0: it is no terminal, or does not say */
 /* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
 bool lgb_take_key (unsigned char *key);
 
@@ -237,7 +238,6 @@ void lgb_pushpromised (lua_State *L, size_t n, gb_node *const *nodes);
 
 /* print.c */
 int lgb_tensor_tostring (lua_State *L);
-size_t lgb_columns (int fd); /* of the window behind a file; 0: it is no terminal, or does not say */
 
 /* append.c */
 void lgb_factor_meta (lua_State *L);
@@ -267,7 +267,7 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
     lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
-    lgb_solvers_functions[], lgb_stage_functions[], lgb_trace_functions[];
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_terminal_functions[], lgb_trace_functions[];
 
 /* solve/stage.c */
 #define LGB_SAID 3

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lua/lgb.h"
@@ -27,11 +26,6 @@ typedef struct sample {
   size_t numel;
   number *v; /* shown elements, row-major over count */
 } sample;
-
-size_t lgb_columns (int fd) {
-  struct winsize w;
-  return isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &w) == 0 ? w.ws_col : 0;
-}
 
 static size_t columns (void) {
   const size_t wide = lgb_columns(STDOUT_FILENO);
