@@ -69,7 +69,7 @@ function methods.text(self, columns, rows, opts)
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
 end
 
---- Rows for a figure of which nobody has said how high it is: eight a panel at least.
+--- Rows for a figure whose height is not given: eight a panel at least.
 local function comfortable(self, rows)
   return math.max(rows, math.min(8 * self._rows + 1, 1000))
 end
