@@ -50,7 +50,7 @@ function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, conditi
 
 -- What is kept of the worst solve that missed its tolerance: numbers.
 local OF_WORST <const> = {"reason", "iterations", "tol", "residual", "condition", "curve", "smallest_eigenvalue",
-  "largest_eigenvalue"}
+  "largest_eigenvalue", "preconditioner_rank"}
 
 local MOST <const> = 4096                  -- steps of a history; of a longer one every second is kept, again and again
 

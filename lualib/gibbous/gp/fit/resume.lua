@@ -1,5 +1,6 @@
 --- Where fits ended that can go on: by their reports, for as long as these live.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local fields <const> = require "gibbous.gp.model".fields
 
 local M <const> = {}
@@ -44,7 +45,7 @@ function M.of(self, info, o)
   for key, v in pairs(from.o) do options[key] = v end
   for key, v in pairs(o) do options[key] = v end
   check(info.interrupted or (options.steps or 0) > info.iterations,
-    "the fit made its %d steps: give it more, m:fit{resume = report, steps = %d}", info.iterations, 2 * info.iterations)
+    "the fit made its %s: give it more, m:fit{resume = report, steps = %d}", counted(info.iterations, "step"), 2 * info.iterations)
   return {o = options, at = from.at, more = from.more}
 end
 
