@@ -75,8 +75,8 @@ lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
-bool lgb_is_script (
-    const lua_Debug *ar); /* a frame outside the library, of which getinfo "Sl" has been asked */
+/* Is it a frame outside the library? Its "Sl" has been asked of lua_getinfo. */
+bool lgb_is_script (const lua_Debug *ar);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */

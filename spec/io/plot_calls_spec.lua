@@ -112,7 +112,8 @@ describe("gb.plot", function()
   it("draws calibration and residuals", function()
     local m <const>, x <const> = two_inputs(), gb.rand(50, 2, {seed = 4})
     local y <const> = (6 * x):sin():sum(2)
-    has(gb.plot.calibration(m, x, y):text(100, 24), "calibration on 50 points", "expected coverage", "observed coverage", "chance", "intervals")
+    has(gb.plot.calibration(m, x, y):text(100, 24), "calibration on 50 points", "expected coverage", "observed coverage", "chance",
+      "intervals")
     has(gb.plot.residuals(m, x, y, {title = "mine"}):text(100, 24), "mine", "residual / sd", "predicted mean", "normal quantile")
     for _, f in ipairs{gb.plot.calibration, gb.plot.residuals} do
       raises("option", "a model of gb.gp.exact is needed", f, 3, x, y)

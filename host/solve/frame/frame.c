@@ -18,7 +18,7 @@ const char *gb_solve_reason_text (gb_solve_reason r) {
 /* -- what an interrupt ends */
 
 static _Thread_local gb_solve_info cut;
-static _Thread_local const char *cut_method; /* NULL: none */
+static _Thread_local const char *cut_method; /* NULL: no solve was interrupted since */
 
 static void keep_interrupted (const gb_solve_info *info, const char *method) {
   const gb_curve *curve = &info->curve;
