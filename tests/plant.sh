@@ -1641,7 +1641,7 @@ host/lua/cluster/tiles.c
 say () { printf '%-10s %-24s %s\n' "$@"; }
 
 # The C tests, and nothing that needs the interpreter; for the library, only what does; random programs, where it says so.
-names=$(sed -n 's/^gb_test([a-z]*\/\([a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(repl|plot|csv|npy)$')
+names=$(sed -n 's/^gb_test([a-z]*\/\([a-z0-9_][a-z0-9_]*\).*/\1/p' tests/CMakeLists.txt | grep -vE '^(plot|csv|npy)$')
 suite_of () {                     # file, what is wrong
   case $2 in
     'random programs: '*) targets=gibbous filter=fuzz; return ;;
