@@ -91,8 +91,8 @@ local function take(v, note, entries)
   visit[kind](v, note)
 end
 
---- BibTeX entries of the publications behind these values: of models the method, the kernel, the likelihood, the solver in use and the
--- optimiser of the last fit; and of Gibbous itself, first.
+--- BibTeX entries of the publications behind these values: of models the method, the kernel, the likelihood, the solver in use and
+-- the optimiser of the last fit; and of Gibbous itself, first.
 ---@return string
 function M.cite(...)
   local keys <const>, note <const> = noting()
