@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local fields <const> = require "gibbous.gp.model".fields
+local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {}
 
@@ -41,8 +42,7 @@ function M.of(self, info, o)
   for _, name in ipairs(KEPT) do
     check(o[name] == nil or o[name] == from.o[name], "%s stays what it was, %s", name, tostring(from.o[name] or "the default"))
   end
-  local options <const> = {}
-  for key, v in pairs(from.o) do options[key] = v end
+  local options <const> = shallow_copy(from.o)
   for key, v in pairs(o) do options[key] = v end
   check(info.interrupted or (options.steps or 0) > info.iterations,
     "the fit made its %s: give it more, m:fit{resume = report, steps = %d}", counted(info.iterations, "step"), 2 * info.iterations)
