@@ -769,6 +769,14 @@ lualib/gibbous/prompt/reload.lua
 's/if kept\[value\] then debug.setupvalue/if false then debug.setupvalue/'
 'functions that were reloaded see the new data of their module'
 
+lualib/gibbous/attach.lua
+'s/return v - v == 0 and v or nil/return v/'
+'the JSON of a process has NaN'
+
+lualib/gibbous/prompt/remedies.lua
+'s/if rank and rank > 0 then/if not solve.largest_eigenvalue then/'
+'a larger preconditioner is recommended to a solve that has none'
+
 host/io/npy.c
 's/GB_TRY(gb_host_of(t, &host, err));/host = *t;/'
 'far device: an array is written from where it lies'
