@@ -211,7 +211,7 @@ gb_status gb_move (gb_node *a, int device, gb_node **out, gb_error *err);
 gb_status gb_node_at_home (const gb_node *n, const char *who, gb_error *err);
 /* Goes with its readers: a value without axes, or an expression of numbers by elementwise ops and views. */
 bool gb_follows (const gb_node *n);
-/* The device of the inputs that do not follow others; where all do, that of the first that somebody placed: numbers
+/* The device of the inputs that do not follow others; where all do, that of the first that was placed: numbers
 ** lie on device 0 unless a script says otherwise. Errors: EDEVICE, they lie on several, which 'who' cannot take. */
 gb_status gb_find_device (const char *who, int nin, gb_node *const *in, int *device, gb_error *err);
 /* True: the inputs lie on one device. */

@@ -1,7 +1,6 @@
 /* core.c - the C module 'gibbous.core': every public function written in C, and what the Lua library needs
 ** besides. To add a file of bindings: list its functions (and its metatables) here and declare them in
 ** lgb.h. */
-#include <sys/ioctl.h>
 
 #include "base/outfile.h"
 #include "lua/lgb.h"
@@ -48,14 +47,6 @@ static int core_made (lua_State *L) {
   lua_pushstring(L, x->where);
   lua_pushinteger(L, gb_node_has_value(x) ? (lua_Integer)(numel * gb_dtype_size(gb_node_dtype(x))) : 0);
   return 2;
-}
-
-/* core.columns(fd): the width of the terminal behind a file descriptor; nil if it is not a terminal, or gives no width */
-static int core_columns (lua_State *L) {
-  struct winsize w;
-  if (ioctl((int)lgb_checkinteger(L, 1), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
-  else lua_pushnil(L);
-  return 1;
 }
 
 /* core.fixed_rates(on): predicted times of an imaginary machine, for texts that must not change */
@@ -184,7 +175,6 @@ static int core_traceback (lua_State *L) {
 }
 
 static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
-                                              {"columns", core_columns},
                                               {"drop_caches", core_drop_caches},
                                               {"error", lgb_core_error},
                                               {"fail_after", core_fail_after},
@@ -224,14 +214,14 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
-      lgb_io_functions,    lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
-      lgb_make_functions,  lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
-      lgb_plot_functions,  lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
-      lgb_shape_functions, lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
-      lgb_stage_functions, lgb_trace_functions,     lgb_factor_functions,      lgb_cluster_functions,
-      lgb_ranks_functions, lgb_child_functions,     lgb_database_functions,    lgb_place_functions,
-      internal_functions};
+      lgb_bench_functions,   lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
+      lgb_io_functions,      lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
+      lgb_make_functions,    lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
+      lgb_plot_functions,    lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
+      lgb_shape_functions,   lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
+      lgb_stage_functions,   lgb_terminal_functions,  lgb_trace_functions,       lgb_factor_functions,
+      lgb_cluster_functions, lgb_ranks_functions,     lgb_child_functions,       lgb_database_functions,
+      lgb_place_functions,   internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);

@@ -439,11 +439,21 @@ static int func_bytes (lua_State *L) {
   return 1;
 }
 
+/* core.bytes_text(n): "1.5 MiB" */
+static int func_bytes_text (lua_State *L) {
+  char text[GB_BYTES_TEXT];
+  lua_pushstring(L, gb_bytes_text((size_t)lgb_checkinteger(L, 1), text));
+  return 1;
+}
+
 void lgb_func_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", box_gc}, {NULL, NULL}};
   lgb_newmeta(L, LGB_FUNC, events);
   lua_pop(L, 1);
 }
 
-const luaL_Reg lgb_func_functions[] = {
-    {"bytes", func_bytes}, {"call", func_call}, {"func", func_new}, {NULL, NULL}};
+const luaL_Reg lgb_func_functions[] = {{"bytes", func_bytes},
+                                       {"bytes_text", func_bytes_text},
+                                       {"call", func_call},
+                                       {"func", func_new},
+                                       {NULL, NULL}};

@@ -47,7 +47,7 @@ typedef struct lgb_session {
   int digits, edge;
   const char *told[LGB_TOLD]; /* script lines of which stderr said that a solve missed its tolerance */
   size_t next_told;
-  gb_ledger *counted; /* its peak is that since lgb_cost_begin; NULL: none is */
+  gb_ledger *counted; /* the ledger whose peak counts from lgb_cost_begin on; NULL: between entries */
   size_t peak, start; /* its peak before, and what was used then */
   gb_trace *timed;    /* of the steps since then; NULL: not asked for */
 } lgb_session;
@@ -75,8 +75,8 @@ lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
-bool lgb_is_script (
-    const lua_Debug *ar); /* a frame outside the library, of which getinfo "Sl" has been asked */
+/* Is it a frame outside the library? Its "Sl" has been asked of lua_getinfo. */
+bool lgb_is_script (const lua_Debug *ar);
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
@@ -91,7 +91,8 @@ void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable m
 bool lgb_called (void *ud, const gb_node *n, char *buf, size_t size);
 int lgb_core_told (lua_State *L); /* core.told(x): "30x2 (X, script.lua:12)" */
 
-/* plot.c */
+/* terminal.c */
+size_t lgb_columns (int fd); /* of the window behind a file; 0: it is no terminal, or does not say */
 /* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
 bool lgb_take_key (unsigned char *key);
 
@@ -267,7 +268,7 @@ extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functio
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
     lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
-    lgb_solvers_functions[], lgb_stage_functions[], lgb_trace_functions[];
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_terminal_functions[], lgb_trace_functions[];
 
 /* solve/stage.c */
 #define LGB_SAID 3

@@ -47,7 +47,7 @@ static gb_shape shape_of_lists (lua_State *L, int arg, bool *booleans) {
 typedef struct filler {
   gb_tensor *out;
   size_t at;              /* next element */
-  bool is_free;           /* nobody asked for this type */
+  bool is_free;           /* the script asked for no type */
   size_t path[GB_MAXDIM]; /* where the walk is, from 1, for messages */
 } filler;
 

@@ -508,7 +508,7 @@ static int plan_tostring (lua_State *L) {
   gb_plan_report r;
   char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT], text[48];
   gb_plan_report_get(p->plan, &r);
-  lua_pushfstring(L, "plan of %d step%s  peak %s", r.nsteps, r.nsteps == 1 ? "" : "s",
+  lua_pushfstring(L, "plan of %d step%s  peak %s", r.nsteps, lgb_plural((uint64_t)r.nsteps),
                   gb_bytes_text(peak_of(p, &r), peak));
   push_peaks(L, p->plan);
   lua_pushfstring(L, "  minimum %s", gb_bytes_text(minimum_of(p, &r), minimum));

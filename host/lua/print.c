@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "lua/lgb.h"
@@ -29,9 +28,8 @@ typedef struct sample {
 } sample;
 
 static size_t columns (void) {
-  struct winsize w;
-  if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 20) return 80;
-  return w.ws_col;
+  const size_t wide = lgb_columns(STDOUT_FILENO);
+  return wide < 20 ? 80 : wide;
 }
 
 static size_t position (const sample *p, int axis, size_t i) {

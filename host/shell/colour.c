@@ -1,9 +1,9 @@
 /* colour.c - colours and line breaks of what the interpreter itself writes: errors, times, headers of tensors. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lua/lgb.h"
 #include "shell/host.h"
 
 static bool is_set (const char *name) {
@@ -35,9 +35,8 @@ void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n) 
 /* The columns of the window behind a file; SIZE_MAX: there is none, or one too narrow for words. */
 static size_t columns_of (FILE *f) {
   enum { LEAST = 20 };
-  struct winsize w;
-  const bool known = isatty(fileno(f)) == 1 && ioctl(fileno(f), TIOCGWINSZ, &w) == 0;
-  return known && w.ws_col >= LEAST ? w.ws_col : SIZE_MAX;
+  const size_t columns = lgb_columns(fileno(f));
+  return columns >= LEAST ? columns : SIZE_MAX;
 }
 
 /* The column after n bytes that begin in column 'at': a character is one wide, a tab ends at a multiple of 8. */

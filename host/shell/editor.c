@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -18,6 +17,7 @@
 
 #include "base/interrupt.h"
 #include "lua/lgb.h"
+#include "shell/candidates.h"
 #include "shell/host.h"
 #include "shell/logbook.h"
 
@@ -117,80 +117,22 @@ static int read_character (EditLine *el, wchar_t *out) {
   }
 }
 
-static size_t common_prefix (lua_State *L, int list, lua_Integer n) {
-  size_t common = SIZE_MAX;
-  lua_rawgeti(L, list, 1);
-  const char *first = lua_tostring(L, -1);
-  for (lua_Integer i = 1; i <= n; i++) {
-    lua_rawgeti(L, list, i);
-    const char *name = lua_tostring(L, -1);
-    size_t k = 0;
-    while (first[k] != '\0' && first[k] == name[k]) k++;
-    if (k < common) common = k;
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-  return common;
-}
-
-static size_t columns (void) {
-  struct winsize w;
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
-}
-
-/* Prints the names in columns below the line, then redraws the line. */
-static void show_candidates (lua_State *L, int list, lua_Integer n) {
-  enum { MOST = 200 };
-  const size_t wide = columns();
-  size_t widest = 1;
-  for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
-    lua_rawgeti(L, list, i);
-    if (lua_rawlen(L, -1) > widest) widest = (size_t)lua_rawlen(L, -1);
-    lua_pop(L, 1);
-  }
-  const lua_Integer fit = (lua_Integer)((wide + 2) / (widest + 2)), per_line = fit > 0 ? fit : 1;
-  for (lua_Integer i = 1; i <= n && i <= MOST; i++) {
-    lua_rawgeti(L, list, i);
-    const int pad = i % per_line == 0 || i == n ? 0 : (int)widest;
-    printf("%s%-*s", (i - 1) % per_line == 0 ? "\n" : "  ", pad, lua_tostring(L, -1));
-    lua_pop(L, 1);
-  }
-  if (n > MOST) printf("\n... %lld more", (long long)(n - MOST));
-  printf("\n");
-  fflush(stdout);
-}
+/* -- completion */
 
 /* A Ctrl-C during the look-up of names may be consumed by the interrupted code; it ends the line too. */
 static unsigned char complete_key (EditLine *el, int ch) {
   (void)ch;
+  const gb_editor *e = editor_of(el);
   const unsigned before = atomic_load(&gb_interrupt_count);
   const bool pending = gb_interrupted();
-  lua_State *L = editor_of(el)->L;
-  const int top = lua_gettop(L);
+  const int top = lua_gettop(e->L);
   const LineInfo *line = el_line(el);
-  unsigned char rc = CC_REFRESH_BEEP;
-  const bool loaded = lgb_push_side(L, "complete");
-  lua_pushstring(L, editor_of(el)->before);
-  if (*editor_of(el)->before != '\0') lua_pushliteral(L, "\n");
-  else lua_pushliteral(L, "");
-  lua_pushlstring(L, line->buffer, (size_t)(line->cursor - line->buffer));
-  lua_concat(L, 3);
-  if (loaded && lua_pcall(L, 1, 2, 0) == LUA_OK) {
-    const lua_Integer n = (lua_Integer)lua_rawlen(L, top + 1);
-    const size_t typed = (size_t)lua_tointeger(L, top + 2);
-    const size_t common = n > 0 ? common_prefix(L, top + 1, n) : 0;
-    if (n > 0 && common > typed) {
-      lua_rawgeti(L, top + 1, 1);
-      el_insertstr(el, lua_pushlstring(L, lua_tostring(L, -1) + typed, common - typed));
-      rc = CC_REFRESH;
-    } else if (n > 1) {
-      show_candidates(L, top + 1, n);
-      rc = CC_REDISPLAY;
-    }
-  }
-  lua_settop(L, top);
+  const gb_completion done =
+      gb_complete(e->L, e->before, line->buffer, (size_t)(line->cursor - line->buffer));
+  if (done.rest != NULL) el_insertstr(el, done.rest);
+  lua_settop(e->L, top);
   if (pending || atomic_load(&gb_interrupt_count) != before) gb_interrupt_raise();
-  return rc;
+  return done.rest != NULL ? CC_REFRESH : done.shown ? CC_REDISPLAY : CC_REFRESH_BEEP;
 }
 
 /* -- paste */

@@ -41,8 +41,13 @@ void lgb_interruptible (lua_State *L);
 void lgb_text_only (lua_State *L);
 
 /* repl.c */
-#define LGB_PRINT "gibbous.print" /* registry: the original function print */
 void lgb_repl (lua_State *L);
+
+/* values.c */
+#define LGB_PRINT "gibbous.print" /* registry: the original function print */
+/* Prints each argument, or calls the script's own print. A Lua C function, so that a failing __tostring raises an ordinary
+** error. */
+int lgb_print_values (lua_State *L);
 
 /* ticker.c */
 /* Says at a terminal what the core is at, once that takes longer than half a second. A thread, until the end. */

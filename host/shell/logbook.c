@@ -21,7 +21,7 @@ static void make_parents (char *path) {
   }
 }
 
-/* Leaves "" where there is none. */
+/* Leaves "" without a home, or where the path is too long. */
 static void find_file (char *to, size_t size) {
   const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   int n = 0;
@@ -47,8 +47,8 @@ void gb_logbook_open (gb_logbook *b, void (*take)(void *ud, const char *text), v
   }
   for (size_t i = 0; i < h.n; i++) take(ud, h.entry[i].text);
   if (h.damaged > 0)
-    fprintf(stderr, "gibbous: history: %zu damaged line%s of %s left out\n", h.damaged,
-            h.damaged == 1 ? "" : "s", b->file);
+    fprintf(stderr, "gibbous: history: %zu damaged line%s of %s left out\n", h.damaged, lgb_plural(h.damaged),
+            b->file);
   gb_history_clear(&h);
 }
 

@@ -89,12 +89,14 @@ static int process_list (lua_State *L) {
 
 /* process.check(pid) -> nil, or why it cannot be asked */
 static int process_check (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
+  const lua_Integer pid = luaL_checkinteger(L, 1);
   uid_t owner;
-  if (!owner_of(pid, &owner)) lua_pushfstring(L, "there is no process %d", (int)pid);
-  else if (owner != getuid()) lua_pushfstring(L, "process %d is another user's", (int)pid);
-  else if (!is_gibbous(pid)) lua_pushfstring(L, "process %d is not a gibbous process", (int)pid);
-  else if (!answers(pid)) lua_pushfstring(L, "process %d does not answer: it ignores SIGUSR1", (int)pid);
+  if (!owner_of((long)pid, &owner)) lua_pushfstring(L, "there is no process %I", (LUAI_UACINT)pid);
+  else if (owner != getuid()) lua_pushfstring(L, "process %I is another user's", (LUAI_UACINT)pid);
+  else if (!is_gibbous((long)pid))
+    lua_pushfstring(L, "process %I is not a gibbous process", (LUAI_UACINT)pid);
+  else if (!answers((long)pid))
+    lua_pushfstring(L, "process %I does not answer: it does not handle SIGUSR1", (LUAI_UACINT)pid);
   else lua_pushnil(L);
   return 1;
 }
@@ -119,15 +121,21 @@ static bool push_state (lua_State *L, const char *path) {
   return true;
 }
 
-/* process.ask(pid, directory): asks it to write its state there or in /tmp. Old answers are removed. */
-static int process_ask (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
+/* Removes the answers of a process, from the directory on the stack at 2 and from /tmp. */
+static void remove_states (lua_State *L, long pid) {
   const char *const in[] = {luaL_checkstring(L, 2), "/tmp"};
   char path[LGB_STATE_PATH];
   for (int i = 0; i < 2; i++) {
     lgb_state_path(path, in[i], pid);
     unlink(path);
   }
+}
+
+/* process.ask(pid, directory) -> true: it was asked to write its state there or in /tmp, from where old answers are
+** removed; false: it has ended */
+static int process_ask (lua_State *L) {
+  const long pid = (long)luaL_checkinteger(L, 1);
+  remove_states(L, pid);
   lua_pushboolean(L, kill((pid_t)pid, SIGUSR1) == 0);
   return 1;
 }
@@ -149,13 +157,7 @@ static int process_answer (lua_State *L) {
 
 /* process.forget(pid, directory): removes what it wrote */
 static int process_forget (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
-  const char *const in[] = {luaL_checkstring(L, 2), "/tmp"};
-  char path[LGB_STATE_PATH];
-  for (int i = 0; i < 2; i++) {
-    lgb_state_path(path, in[i], pid);
-    unlink(path);
-  }
+  remove_states(L, (long)luaL_checkinteger(L, 1));
   return 0;
 }
 
@@ -187,10 +189,14 @@ static int process_environment (lua_State *L) {
 }
 
 int lgb_open_process (lua_State *L) {
-  static const luaL_Reg functions[] = {{"answer", process_answer}, {"ask", process_ask},
-                                       {"check", process_check},   {"command", process_command},
-                                       {"forget", process_forget}, {"environment", process_environment},
-                                       {"list", process_list},     {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"answer", process_answer},
+                                       {"ask", process_ask},
+                                       {"check", process_check},
+                                       {"command", process_command},
+                                       {"environment", process_environment},
+                                       {"forget", process_forget},
+                                       {"list", process_list},
+                                       {NULL, NULL}};
   luaL_newlib(L, functions);
   return 1;
 }

@@ -2,8 +2,6 @@
 ** Ctrl-C end the entry, not the session. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "lua/lgb.h"
@@ -103,66 +101,6 @@ static void report_error (lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* True if the script has replaced print. */
-static bool prints_itself (lua_State *L) {
-  lua_getglobal(L, "print");
-  lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
-  const bool own = !lua_rawequal(L, -1, -2);
-  lua_pop(L, 2);
-  return own;
-}
-
-static int call_print (lua_State *L) {
-  lua_getglobal(L, "print");
-  lua_insert(L, 1);
-  if (lua_pcall(L, lua_gettop(L) - 1, 0, 0) == LUA_OK) return 0;
-  fflush(stdout);
-  fprintf(stderr, "error calling 'print' (%s)\n", luaL_tolstring(L, -1, NULL));
-  return 0;
-}
-
-/* The width of the window, nil where stdout is none. */
-static void push_columns (lua_State *L) {
-  struct winsize w;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) lua_pushinteger(L, w.ws_col);
-  else lua_pushnil(L);
-}
-
-/* Prints each value at first..top, or calls the script's own print. A Lua C function, so that a failing
-** __tostring raises an ordinary error. */
-static int print_values (lua_State *L) {
-  if (prints_itself(L)) return call_print(L);
-  const int n = lua_gettop(L);
-  lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  const bool pretty = lua_getfield(L, -1, "gibbous.inspect") == LUA_TFUNCTION;
-  const int inspect = lua_gettop(L);
-  bool one_line = true;
-  for (int i = 1; i <= n; i++) {
-    if (pretty) {
-      lua_pushvalue(L, inspect);
-      lua_pushvalue(L, i);
-      push_columns(L);
-      lua_call(L, 2, 1);
-      luaL_tolstring(L, -1, NULL);
-    } else {
-      luaL_tolstring(L, i, NULL);
-    }
-    lua_replace(L, i);
-    lua_settop(L, inspect);
-    one_line = one_line && strchr(lua_tostring(L, i), '\n') == NULL;
-  }
-  for (int i = 1; i <= n; i++) {
-    size_t size;
-    const char *text = lua_tolstring(L, i, &size), *below = strchr(text, '\n');
-    const size_t header = strncmp(text, "tensor ", 7) == 0 && below != NULL ? (size_t)(below - text) : 0;
-    lgb_put_coloured(stdout, LGB_FAINT, text, header);
-    fwrite(text + header, 1, size - header, stdout);
-    fputs(i == n || !one_line ? "\n" : "\t", stdout);
-  }
-  fflush(stdout);
-  return 0;
-}
-
 static bool is_silenced (const char *text) {
   size_t n = strlen(text);
   while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL) n--;
@@ -213,7 +151,7 @@ static gb_history_end run_chunk (lua_State *L, int entry, bool padded) {
   const int n = lua_gettop(L) - entry;
   if (n == 0 || silent) return GB_END_OK;
   luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-  lua_pushcfunction(L, print_values);
+  lua_pushcfunction(L, lgb_print_values);
   lua_insert(L, entry + 1);
   return lgb_call(L, n, 0) == LUA_OK ? GB_END_OK : failed(L);
 }
@@ -289,7 +227,7 @@ static bool one_entry (gb_editor *e, lua_State *L) {
 }
 
 /* print(...): as the values of an entry; history(): see logbook.h */
-static const luaL_Reg for_the_side[] = {{"print", print_values}, {"history", lgb_history}, {NULL, NULL}};
+static const luaL_Reg for_the_side[] = {{"print", lgb_print_values}, {"history", lgb_history}, {NULL, NULL}};
 
 /* Sets the global 'gb'; if the library does not load, the prompt is a plain Lua. */
 static void preload (lua_State *L) {

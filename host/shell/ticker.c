@@ -3,10 +3,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lua/lgb.h"
 #include "plan/run/busy.h"
 #include "shell/host.h"
 
@@ -18,8 +18,8 @@ static void put (const char *text, size_t n) {
 }
 
 static size_t columns (void) {
-  struct winsize w;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 80;
+  const size_t wide = lgb_columns(STDERR_FILENO);
+  return wide > 0 ? wide : 80;
 }
 
 /* These LAPACK calls poll nothing until they return. */

@@ -50,11 +50,11 @@ function M.read(text)
   return s
 end
 
--- Saying it -------------------------------------------------------------------------------------------------------------------
+-- Words for it ----------------------------------------------------------------------------------------------------------------
 
 local function is_of_script(frame) return not frame.source:find "^gibbous/" end
 
-local function said_line(frame)
+local function frame_text(frame)
   return ("  %s:%d%s"):format(frame.source, frame.line, frame.name and (" in %s"):format(frame.name) or "")
 end
 
@@ -70,8 +70,8 @@ local function busy_text(b)
 end
 
 local function memory_text(m)
-  return ("memory of %s: %sB of %sB, at most %sB so far"):format(m.device, timing.scaled(m.used), timing.scaled(m.limit),
-    timing.scaled(m.peak))
+  return ("memory of %s: %s of %s, at most %s so far"):format(m.device, core.bytes_text(m.used), core.bytes_text(m.limit),
+    core.bytes_text(m.peak))
 end
 
 --- Words for a state. pid, command: whose.
@@ -89,7 +89,7 @@ function M.text(s, pid, command)
   for _, text in ipairs(s.progress) do lines[#lines + 1] = "said: " .. text end
   if s.stack then
     lines[#lines + 1] = "stack, the innermost first"
-    for _, frame in ipairs(s.stack) do lines[#lines + 1] = said_line(frame) end
+    for _, frame in ipairs(s.stack) do lines[#lines + 1] = frame_text(frame) end
   else
     lines[#lines + 1] = ("no stack: the script did not come to its next instruction within %g s (it waits in a call outside Lua)")
       :format(PATIENCE)
@@ -97,9 +97,29 @@ function M.text(s, pid, command)
   return table.concat(lines, "\n")
 end
 
+--- The text with '?' for each byte that is not of UTF-8, as where the process cut it.
+local function valid(text)
+  local length, at = utf8.len(text)
+  while not length do
+    text = text:sub(1, at - 1) .. "?" .. text:sub(at + 1)
+    length, at = utf8.len(text, at)
+  end
+  return text
+end
+
+--- What JSON can hold of a value: without empty tables and numbers that are not finite.
+local function for_json(v)
+  if type(v) == "string" then return valid(v) end
+  if type(v) == "number" then return v - v == 0 and v or nil end
+  if type(v) ~= "table" then return v end
+  local out <const> = {}
+  for key, inner in pairs(v) do out[key] = for_json(inner) end
+  return next(out) ~= nil and out or nil
+end
+
 -- Asking ----------------------------------------------------------------------------------------------------------------------
 
---- What a process says of itself: its state, without 'stack' where the script did not come by in time; or nil and why.
+--- The state of a process, without 'stack' if the script came to no instruction in time; or nil and why.
 function M.ask(pid)
   local refused <const> = process.check(pid)
   if refused then return nil, refused end
@@ -130,7 +150,7 @@ end
 local function listed(json)
   local list <const> = process.list()
   table.sort(list, function(a, b) return a.pid < b.pid end)
-  if json then return core.json_encode(list) end
+  if json then return core.json_encode(for_json(list) or list) end
   if #list == 0 then return "no gibbous process of yours is running" end
   local lines <const> = {}
   for i, one in ipairs(list) do lines[i] = ("%d  %s"):format(one.pid, one.command) end
@@ -147,10 +167,7 @@ function M.command(words)
   if not state then return nil, why end
   if not o.json then return M.text(state, o.pid, command) end
   state.pid, state.command = o.pid, command
-  for key, v in pairs(state) do
-    if type(v) == "table" and next(v) == nil then state[key] = nil end
-  end
-  return core.json_encode(state)
+  return core.json_encode(for_json(state))
 end
 
 return M

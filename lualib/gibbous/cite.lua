@@ -19,7 +19,7 @@ end
 
 local own <const> = {type = "misc", title = "{Gibbous}: a {L}ua Workbench for {G}aussian Processes", version = core.version}
 
--- What a value goes back to -----------------------------------------------------------------------------------------------------
+-- The publications of a value --------------------------------------------------------------------------------------------------
 
 --- Notes keys of publications, each once, in the order of their first mention.
 local function noting()
@@ -80,7 +80,7 @@ local function of_data(set, entries)
     note = set.citation:gsub("\n", " ")})
 end
 
---- Notes what one value goes back to.
+--- Notes the publications of one value.
 local function take(v, note, entries)
   local kind <const> = core.type(v)
   if kind == "data.set" or kind == "gibbous.data.set" then return of_data(v, entries) end
@@ -91,8 +91,8 @@ local function take(v, note, entries)
   visit[kind](v, note)
 end
 
---- BibTeX entries of what these values go back to: of models the method, the kernel, the likelihood, the solver in use and the
--- optimiser of the last fit; and of Gibbous itself, first.
+--- BibTeX entries of the publications behind these values: of models the method, the kernel, the likelihood, the solver in use and
+-- the optimiser of the last fit; and of Gibbous itself, first.
 ---@return string
 function M.cite(...)
   local keys <const>, note <const> = noting()

@@ -84,7 +84,7 @@ local function column(self, name)
 end
 
 --- A column of text where most cells are words; a few words among numbers are a mistake in the file, and so are numbers with a
--- decimal comma that nobody expected.
+-- decimal comma where points are expected.
 local function values(self, name)
   local c <const> = column(self, name)
   if c.value then return c.value end

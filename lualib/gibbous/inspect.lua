@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 
 local most_depth <const>, most_items <const> = 4, 50
-local WIDTH <const> = 100                  -- columns, where nobody says
+local WIDTH <const> = 100                  -- columns, unless the caller says
 
 local width = WIDTH                        -- of the text in progress
 

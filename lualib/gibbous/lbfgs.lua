@@ -1,5 +1,7 @@
 --- L-BFGS with a strong Wolfe line search over flat lists of numbers: the algorithm alone, without tensors.
 -- Source: Nocedal & Wright (2006), algorithms 3.5, 3.6 and 7.4, equation 3.59.
+local shallow_copy <const> = require "gibbous.shallow_copy"
+
 local M <const> = {LIMIT = "step limit reached"}
 
 -- Pairs of steps and changes of gradient that stand for the curvature; more than there are unknowns make it BFGS.
@@ -152,13 +154,10 @@ end
 -- state that it heard of, goes on from there with the same bits as if the descent had never ended.
 -- Returns reason, converged, steps.
 function M.minimize(evaluate, x, o, report, from)
-  local s = {}
-  for key, v in pairs(from or first_state(evaluate, x) or {}) do s[key] = v end
+  local s = shallow_copy(from or first_state(evaluate, x) or {})
   if s.x == nil then return "no value at the start", false, 0 end
   local function accepted(state)
-    local kept <const> = {}
-    for key, v in pairs(state) do kept[key] = v end
-    report(kept)
+    report(shallow_copy(state))
   end
   if not from then accepted(s) end
   local tried = s.step

@@ -7,6 +7,7 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local raised <const> = require "gibbous.raised"
+local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {LIMIT = quasi_newton.LIMIT}
 local axpy <const>, largest <const> = quasi_newton.axpy, quasi_newton.largest
@@ -197,8 +198,8 @@ local function sgd_update(_, x, g, lr) return axpy(-lr, g, x) end
 --- Where it stands after a point that has a value: {step, x, value, g, best, best_x, lr, moments}.
 local function first_order(update)
   return function(space, f, o, report, from)
-    local moments <const>, start <const> = {}, from or {}
-    for key, v in pairs(start.moments or {}) do moments[key] = v end
+    local start <const> = from or {}
+    local moments <const> = shallow_copy(start.moments or {})
     local x, g, best_x = start.x or space:read(), start.g, start.best_x
     local best, lr, step = start.best or math.huge, start.lr or o.lr, start.step or -1
     local function step_from(v, slope)
@@ -221,9 +222,8 @@ local function first_order(update)
         space:write(x)
       else
         if value < best then best, best_x = value, x end
-        local now <const> = {}
-        for key, v in pairs(moments) do now[key] = v end
-        report{step = iteration, x = x, value = value, g = g, best = best, best_x = best_x, lr = lr, moments = now}
+        report{step = iteration, x = x, value = value, g = g, best = best, best_x = best_x, lr = lr,
+          moments = shallow_copy(moments)}
         if largest(g) <= o.tol then
           space:write(best_x)
           return best, "gradient below tol", true, iteration

@@ -293,10 +293,10 @@ function M.hyper(v, name, opts, rank)
   return p
 end
 
---- Was the value chosen by nobody yet, so that a fit begins where the data say? Any assignment closes a box.
+--- Has the value not been given yet, so that a fit begins at the scale of the data? Any assignment closes a box.
 function M.is_open(p) return data(p).open == true end
 
---- Marks the value of a box as one that nobody chose, if 'open'; else it stays as it is. Gives the box.
+--- Marks the value of a box as one that was not given, if 'open'; else it stays as it is. Gives the box.
 function M.set_open(p, open)
   if open then data(p).open = true end
   return p

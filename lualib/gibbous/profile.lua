@@ -23,14 +23,13 @@ end
 
 local function head(self)
   local parts <const> = {timing.duration(self.seconds), ("of it in steps %s"):format(timing.duration(self.device)),
-    ("%d step%s"):format(self.steps, self.steps == 1 and "" or "s")}
+    counted(self.steps, "step")}
   if self.folds then
     parts[#parts + 1] = ("%s (%d pairs)  %d library calls  peak %.1f MiB"):format(counted(self.folds, "fold"), self.pairs,
       self.opaques, self.measured / 2 ^ 20)
   end
   if self.missed > 0 then
-    parts[#parts + 1] = ("%d step%s more, whose times the device does not tell"):format(self.missed,
-      self.missed == 1 and "" or "s")
+    parts[#parts + 1] = ("%s more, whose times the device does not tell"):format(counted(self.missed, "step"))
   end
   return table.concat(parts, "  ")
 end

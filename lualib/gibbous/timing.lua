@@ -2,6 +2,7 @@
 -- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
 -- outside is made of, unless it had its value before. What is built after a measurement does not find its values either.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
@@ -33,13 +34,13 @@ local scaled <const> = M.scaled
 
 local function work_line(self)
   if self.steps == 0 and self.missed > 0 then
-    return ("%d step%s ran, and the device does not tell their times"):format(self.missed, self.missed == 1 and "" or "s")
+    return ("%s ran, and the device does not tell their times"):format(counted(self.missed, "step"))
   end
   if self.steps == 0 then
     return "nothing was computed: no step ran, f returns no tensor or values that were there already"
   end
-  local parts <const> = {("device %s  %d step%s  %sB  %sflop"):format(duration(self.device), self.steps,
-    self.steps == 1 and "" or "s", scaled(self.bytes), scaled(self.flops))}
+  local parts <const> = {("device %s  %s  %sB  %sflop"):format(duration(self.device), counted(self.steps, "step"),
+    scaled(self.bytes), scaled(self.flops))}
   if self.share then parts[#parts + 1] = ("%.0f %% of the bound %s"):format(self.share * 100, duration(self.bound)) end
   return table.concat(parts, "  ")
 end
@@ -58,11 +59,11 @@ end
 
 function Result.__tostring(self)
   local sure <const> = self.coverage >= 0.95 and ("  95 %% %s to %s"):format(duration(self.low), duration(self.high)) or ""
-  local lines <const> = {("median %s%s  fastest %s  slowest %s  (%d run%s)"):format(duration(self.median), sure,
-    duration(self.fastest), duration(self.slowest), self.runs, self.runs == 1 and "" or "s"), "  " .. work_line(self)}
+  local lines <const> = {("median %s%s  fastest %s  slowest %s  (%s)"):format(duration(self.median), sure,
+    duration(self.fastest), duration(self.slowest), counted(self.runs, "run")), "  " .. work_line(self)}
   if self.remembered then
-    lines[#lines + 1] = ("  %d step%s of the first run %s remembered by f and did not run again"):format(self.remembered,
-      self.remembered == 1 and "" or "s", self.remembered == 1 and "was" or "were")
+    lines[#lines + 1] = ("  %s of the first run %s remembered by f and did not run again"):format(
+      counted(self.remembered, "step"), self.remembered == 1 and "was" or "were")
   end
   if self.waits and self.steps > 0 then lines[#lines + 1] = "  " .. waits_line(self) end
   return table.concat(lines, "\n")

@@ -55,7 +55,7 @@ end
 train()]])
     local out <const> = attached(job, "fit: step %d+ of at most 1000000, value %-?%d")
     assert.matches("^" .. job.pid .. "  [^\n]*\nat " .. job.path:gsub("%p", "%%%0") .. ":7\n", out)
-    assert.matches("\nmemory of cpu: [%d.]+ .?B of ", out)
+    assert.matches("\nmemory of cpu: [%d.]+ .?i?B of ", out)
     assert.matches(":7 in train\n", out)
   end)
 
@@ -97,6 +97,14 @@ train()]])
     assert.is_true(found)
   end)
 
+  it("leaves out of JSON what it cannot hold: NaN, and bytes that are not UTF-8", function()
+    local job <close> = running("local core = package.loaded['gibbous.core']\ncore.said 'a\\xff\\u{e9}'\ncore.fit_begin(3)\n"
+      .. "core.fit_at(1, 0 / 0)\n" .. began .. "while true do end")
+    local state <const> = core.json_decode((run{"attach", tostring(job.pid), "--json"}))
+    assert.same({"a?\u{e9}"}, state.progress)
+    assert.same({{what = "fit", of = "value", done = 1, most = 3}}, state.steps)
+  end)
+
   it("leaves no file, and one that it wrote is the user's own", function()
     local directory <const> = os.tmpname()
     os.remove(directory)
@@ -119,6 +127,7 @@ train()]])
       return err
     end
     assert.equal("gibbous: there is no process 4194305\n", refused(4194305))
+    assert.equal("gibbous: there is no process 4294967297\n", refused(4294967297))
     local other <const> = tonumber(output "sleep 60 >/dev/null & echo $!")
     assert.equal(("gibbous: process %d is not a gibbous process\n"):format(other), refused(other))
     os.execute("kill " .. other)

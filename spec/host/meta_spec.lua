@@ -93,7 +93,7 @@ describe("?name", function()
     assert.equal("there is no help on 'k.x'; ??x looks for words", help("k.x", vars))
   end)
 
-  it("says what is of Lua and what is of nobody", function()
+  it("says which names are of Lua, and which are unknown", function()
     assert.equal("print is of Lua itself: see the reference manual of Lua 5.4, chapter 6", help "print")
     assert.equal("string.format is of Lua itself: see the reference manual of Lua 5.4, chapter 6", help "string.format")
     assert.equal("there is no help on 'linspce', did you mean 'gb.linspace'?", help "linspce")

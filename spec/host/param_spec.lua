@@ -330,7 +330,7 @@ describe("what the library keeps of parameters", function()
     assert.is_nil(other.state)
   end)
 
-  it("is whether anybody chose their value", function()
+  it("is whether their value was not given", function()
     assert.is_false(param.is_open(gb.param(1)))
     assert.is_true(param.is_open(param.set_open(gb.param(1), true)))
     assert.is_false(param.is_open(param.set_open(gb.param(1), false)))

@@ -195,7 +195,7 @@ describe("a command", function()
   it(":mem lists the holders by line", function()
     local out <const> = session "x = gb.rand(1000):eval()\n:mem\n"
     assert.matches("^memory  used 7.8125? KiB", out)
-    assert.matches("\n8 kB +1 +tensor +stdin:1\n$", out)
+    assert.matches("\n7.812 KiB +1 +tensor +stdin:1\n$", out)
   end)
 
   it(":why tells of the last numerical failure", function()
@@ -403,8 +403,8 @@ describe("a command", function()
     local out <const> = session(made .. ":pin\n" .. made .. ":pin K\n" .. made .. collect .. "gb.memory.report().tensor\n:who\n"
       .. "K.numel\n:unpin K\n" .. collect .. "gb.memory.report().tensor\n:unpin\n" .. collect .. "gb.memory.report().tensor\n")
     assert.equal("kept as pin1; :unpin pin1 lets go of it\nkept as K; :unpin K lets go of it\n1600000\n"
-      .. "name  kind    what        bytes   line     kept\n" .. ("-"):rep(50) .. "\n"
-      .. "K     tensor  100000 f64  800 kB  stdin:1  by :pin\npin1  tensor  100000 f64  800 kB  stdin:1  by :pin\n100000\n"
+      .. "name  kind    what        bytes      line     kept\n" .. ("-"):rep(53) .. "\n"
+      .. "K     tensor  100000 f64  781.2 KiB  stdin:1  by :pin\npin1  tensor  100000 f64  781.2 KiB  stdin:1  by :pin\n100000\n"
       .. "no longer kept: K\n800000\nno longer kept: pin1\n0\n", out)
   end)
 

@@ -6,7 +6,7 @@ local function solve(o)
   local curve <const> = {every = o.every or 1}
   for i = 1, o.count or 20 do curve[i] = o.rate ^ (i * curve.every) end
   return {reason = o.reason or "max_iter", iterations = #curve * curve.every, tol = 1e-6, residual = curve[#curve], curve = curve,
-    condition = o.condition or 1e4, largest_eigenvalue = o.largest,
+    condition = o.condition or 1e4, largest_eigenvalue = o.largest, preconditioner_rank = o.rank,
     smallest_eigenvalue = o.largest and 1e-3, seconds = 1}
 end
 
@@ -32,9 +32,16 @@ describe("remedies", function()
     assert.matches("^allow more steps: max_iter = 140;", few[1])
     assert.equal("use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = 200, noise = 0.001}}", few[2])
     assert.matches("nystrom{rank = 200}}", remedies.of_solve(solve{rate = 0.9, largest = 10}, 0.1)[2])
-    local many <const> = remedies.of_solve(solve{rate = 0.999})
-    assert.matches("^use a preconditioner of a higher rank", many[1])
+    local many <const> = remedies.of_solve(solve{rate = 0.999, rank = 30})
+    assert.equal("use a preconditioner of a higher rank: rank = 60 instead of 30", many[1])
     assert.matches("max_iter = 14000", table.concat(many, "\n"))
+  end)
+
+  it("tell a diagonal preconditioner, and methods without one, from conjugate gradients", function()
+    local function first(o) return remedies.of_solve(solve(o))[1] end
+    local use <const> = ": gb.solvers.cg{precond = gb.precond.nystrom{rank = 200}}"
+    assert.equal("use a preconditioner of low rank" .. use, first{rate = 0.999, rank = 0})
+    assert.equal("use a preconditioner" .. use .. ", if the matrix is positive definite", first{rate = 0.999})
   end)
 
   it("say the noise, or the diagonal, that makes the steps do", function()

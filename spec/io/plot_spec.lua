@@ -281,7 +281,7 @@ describe("what a figure is drawn from", function()
       {"option", "gb.plot.posterior: option 'xlabel' must be a string, got number 3", gb.plot.posterior, m, {xlabel = 3}},
       {"option", "gb.plot.posterior: option 'ylabel' must be a string, got number 3", gb.plot.posterior, m, {ylabel = 3}},
       {"option", "gb.plot.posterior: option 'level' must be a number, got string 3", gb.plot.posterior, m, {level = "3"}},
-      {"option", "gb.plot.posterior: option 'x' is of one input column, the model has 3", gb.plot.posterior,
+      {"option", "gb.plot.posterior: option 'x' is for one input column, the model has 3", gb.plot.posterior,
         m:condition(gb.ones(2, 3), gb.ones(2)), {x = {1}}},
       {"shape", "x must be a vector, got shape 2x2", gb.plot.posterior, m, {x = gb.ones(2, 2)}},
     } do assert.equal(row[2], support.shapes_alone(raises(row[1], "", table.unpack(row, 3, 9)).message)) end

@@ -337,8 +337,8 @@ local refusals <const> = {
   {"given:plan(gb.ones(2), gb.ones(3))", "shape: plan: x has 2 rows, y must be (2), got shape 3 beside x 2"},
   {"model:plan()", "option: plan: the model holds no data; call plan(x, y)"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {solver = "cg"})]],
-   "option: fit: unknown option 'solver'; known: budget, ftol, lr, method, missing, objective, on_step, restarts, seed, "
-    .. "steps, tol"},
+   "option: fit: unknown option 'solver'; known: budget, ftol, lr, method, missing, objective, on_step, restarts, resume, "
+    .. "seed, steps, tol"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {objective = "x"})]],
    "option: fit: option 'objective' must be one of mll, loo, got string x"},
   {"model:fit(gb.ones(2), gb.tensor{1, 2}, {restarts = -1})",

@@ -182,9 +182,9 @@ local texts <const> = {
   {"gb.plot.figure{x = 1}", "option: gb.plot.figure: unknown option 'x'; known: aspect, colour_bar, "
    .. "cols, grid, legend, rows, share_x, share_y, title, xlabel, xlim, xscale, xticks, ylabel, ylim, yscale, yticks"},
   {"gb.plot.figure{}:line(gb.ones(2), gb.ones(3))", "shape: line: x has 2 values, y 3: x 2, y 3"},
-  {"gb.plot.posterior(3)", "option: gb.plot.posterior: a model of gb.gp.exact is needed, got number"},
-  {"gb.plot.training{}", "option: gb.plot.training: a list of steps "
-   .. "is needed: let on_step = function(s) log[#log + 1] = s end keep them"},
+  {"gb.plot.posterior(3)", "option: gb.plot.posterior: a model of gb.gp.exact or gb.gp.multitask is needed, got number"},
+  {"gb.plot.training{}", "option: gb.plot.training: the report of a fit with steps is needed, local info = m:fit(x, y), "
+   .. "or a list of the steps that on_step gets; got table"},
   {"gb.load \"nosuch\"", "io: cannot open 'nosuch': No such file or directory"},
   {"gb.load(3)", "bad argument #1 to 'load' (string expected, got number); gb.load(path)"},
   {"gb.grad(gb.ones(2):sum(), gb.ones(2))",
@@ -215,7 +215,8 @@ local texts <const> = {
   {"gb.likelihoods.poisson", "option: gb.likelihoods.poisson is not in this version"},
   {"gb.plot.calibration(3, 1, 2)", "option: gb.plot.calibration: a model of gb.gp.exact is needed, got number"},
   {"gb.plot.residuals(3, 1, 2)", "option: gb.plot.residuals: a model of gb.gp.exact is needed, got number"},
-  {"gb.plot.convergence{}", "option: gb.plot.convergence: a list of residuals, or of records with one, is needed; several by name"},
+  {"gb.plot.convergence{}", "option: gb.plot.convergence: a list of residuals, of records with one, or the report of a fit "
+   .. "is needed; several by name"},
   {"gb.plot.memory(3)", "option: gb.plot.memory: a plan is needed, gb.plan(...) or m:plan(x, y), got number"},
   {"gb.plot.sweep", "option: gb.plot.sweep is not in this version"},
   {"gb.cli", "option: gb.cli is not in this version"},

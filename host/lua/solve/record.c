@@ -48,7 +48,7 @@ static void push_curve (lua_State *L, const gb_curve *curve) {
 }
 
 void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message) {
-  lua_createtable(L, 0, 16);
+  lua_createtable(L, 0, 17);
   lua_pushboolean(L, info->converged);
   lua_setfield(L, -2, "converged");
   lua_pushstring(L, gb_solve_reason_text(info->reason));
@@ -67,6 +67,10 @@ void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message
   if (info->curve.count > 0) {
     push_curve(L, &info->curve);
     lua_setfield(L, -2, "curve");
+  }
+  if (info->preconditioned) {
+    lua_pushinteger(L, (lua_Integer)info->rank);
+    lua_setfield(L, -2, "preconditioner_rank");
   }
   if (info->largest > 0) {
     lgb_setnumber(L, "smallest_eigenvalue", info->smallest);

@@ -1,4 +1,4 @@
-/* stage.c - what Lua says of the progress of its own work, where 'gibbous attach' finds it: core.step_*, core.said. */
+/* stage.c - what Lua says of the progress of its own work, where 'gibbous attach' finds it: core.fit_*, core.said. */
 #include <string.h>
 
 #include "base/interrupt.h"
@@ -15,7 +15,7 @@ const char *lgb_said (int i) {
 }
 
 /* core.said(text): a line of progress */
-static int step_said (lua_State *L) {
+static int stage_said (lua_State *L) {
   const char *text = lgb_checkstring(L, 1);
   char *to = said[nsaid % LGB_SAID];
   strncpy(to, text, WIDTH - 1);
@@ -41,4 +41,4 @@ static int fit_end (lua_State *L) {
 }
 
 const luaL_Reg lgb_stage_functions[] = {
-    {"fit_at", fit_at}, {"fit_begin", fit_begin}, {"fit_end", fit_end}, {"said", step_said}, {NULL, NULL}};
+    {"fit_at", fit_at}, {"fit_begin", fit_begin}, {"fit_end", fit_end}, {"said", stage_said}, {NULL, NULL}};

@@ -18,7 +18,7 @@ const char *gb_solve_reason_text (gb_solve_reason r) {
 /* -- what an interrupt ends */
 
 static _Thread_local gb_solve_info cut;
-static _Thread_local const char *cut_method; /* NULL: none */
+static _Thread_local const char *cut_method; /* NULL: no solve was interrupted since */
 
 static void keep_interrupted (const gb_solve_info *info, const char *method) {
   const gb_curve *curve = &info->curve;
@@ -249,7 +249,10 @@ gb_status gb_frame_run (const gb_solve_method *method, const void *ud, gb_solve_
   gb_system s = {.m = m, .a = &m->a, .o = o, .n = b.n, .r = b.r, .b = b, .x = x, .res = res, .info = info};
   const gb_work_bytes w = gb_frame_bytes(method, ud, s.n, s.r);
   gb_work work;
-  *info = (gb_solve_info){.tol = o->tol, .bytes = w.entries + w.numbers};
+  *info = (gb_solve_info){.tol = o->tol,
+                          .bytes = w.entries + w.numbers,
+                          .preconditioned = o->precond != NULL,
+                          .rank = o->precond != NULL ? o->precond->form.rank : 0};
   GB_TRY(gb_work_new(b.device, w.entries, w.numbers, method->name, &work, err));
   gb_stage_begin(GB_STAGE_SOLVE, method->name, "relative residual", o->max_iter);
   const gb_status st = run_in(&s, work.at, method, ud, guess, err);

@@ -64,8 +64,10 @@ typedef struct gb_solve_info {
   double residual_rest;  /* largest over all other columns */
   double condition;      /* of A, or of the preconditioned matrix, estimated from below; 0 = not known */
   double smallest,
-      largest;    /* eigenvalues of A that conjugate gradients without a preconditioner met; 0 = not known */
-  gb_curve curve; /* of conjugate gradients and minimal residuals; empty for others */
+      largest; /* eigenvalues of A that conjugate gradients without a preconditioner met; 0 = not known */
+  bool preconditioned;
+  size_t rank;           /* of the preconditioner, 0 of a diagonal one */
+  gb_curve curve;        /* of conjugate gradients and minimal residuals; empty for others */
   double variance_error; /* with a goal: the largest quad_error_bound as a share of its variance */
   double curvature; /* INDEFINITE: p'Ap / p'p, an upper bound of the smallest eigenvalue; 0 = not known */
   bool f32_insufficient; /* mixed: f32 left columns to f64, whose steps the trace does not hold */

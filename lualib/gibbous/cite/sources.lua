@@ -1,4 +1,5 @@
---- What each part of the library goes back to: keys of gibbous.cite.publications. An empty list says that there is nothing to cite.
+--- The publications behind each part of the library: keys of gibbous.cite.publications. Nothing is to be cited for a part with an
+--- empty list.
 local book <const> = {"rasmussen2006"}
 local matern <const> = {"matern1960"}
 

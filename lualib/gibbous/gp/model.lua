@@ -13,6 +13,7 @@ local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
 local parameters <const> = require "gibbous.gp.parameters"
 local posterior <const> = require "gibbous.gp.posterior"
+local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {}
 
@@ -175,12 +176,6 @@ end
 
 -- Copies ------------------------------------------------------------------------------------------------------------------
 
-local function shallow(f)
-  local out <const> = {}
-  for key, v in pairs(f) do out[key] = v end
-  return out
-end
-
 --- The fields of an independent model that computes, without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
@@ -199,7 +194,7 @@ end
 --- An independent model of the same data, and its last report: all gb.params are copied, also those that other models share; what
 -- is tied within the model stays tied. Networks and functions stay shared.
 function M.copy(self)
-  local out <const> = shallow(M.fields(self))
+  local out <const> = shallow_copy(M.fields(self))
   if out.inner then
     out.inner = M.copy(out.inner)
     return M.class(self).new(out)
@@ -213,12 +208,12 @@ function M.copy(self)
 end
 
 --- The model with the data it has now, whatever it is fitted to later; its parameters are the same boxes.
-function M.with_data_of(self) return M.class(self).new(shallow(M.fields(self))) end
+function M.with_data_of(self) return M.class(self).new(shallow_copy(M.fields(self))) end
 
 --- Calls f(). If it raises, the fields of the model and of the one it presents become what they were, and the error is raised.
 function M.attempt(self, f)
   local before <const> = {}
-  for _, one in ipairs{self, M.fields(self).inner} do before[one] = shallow(M.fields(one)) end
+  for _, one in ipairs{self, M.fields(self).inner} do before[one] = shallow_copy(M.fields(one)) end
   local got <const> = table.pack(pcall(f))
   if got[1] then return table.unpack(got, 2, got.n) end
   for one, old in pairs(before) do

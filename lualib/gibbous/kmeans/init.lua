@@ -143,7 +143,7 @@ local function check_rows(list, o, what)
   local n <const>, k <const> = points.extent(list), o.k
   if n < k and not o.ranks then
     local remedy <const> = n > 0 and ("choose k of at most %d"):format(n) or "give a row a cluster at least"
-    fail("shape", what, "%d row%s cannot be %d clusters: %s", n, n == 1 and "" or "s", k, remedy)
+    fail("shape", what, "%s cannot be %d clusters: %s", counted(n, "row"), k, remedy)
   end
 end
 
@@ -402,7 +402,7 @@ function KMeans.__tostring(self)
   else
     lines[2] = ("  %s rows of %s%s, inertia %.6g"):format(plan.count(f.rows), counted(d, "column"), f.o.ranks and " here" or "",
       f.inertia)
-    lines[3] = ("  %d iteration%s, %s%s"):format(f.iterations, f.iterations == 1 and "" or "s",
+    lines[3] = ("  %s, %s%s"):format(counted(f.iterations, "iteration"),
       f.converged and "converged" or "not converged: max_iter ends it",
       f.empty > 0 and (", %d of the clusters without rows"):format(f.empty) or "")
     lines[4] = f.bytes and ("  %s beside the rows, planned %s"):format(plan.text(f.bytes), plan.text(f.planned)) or nil

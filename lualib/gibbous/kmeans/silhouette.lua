@@ -230,8 +230,7 @@ end
 
 local function check_clusters(used, n, what)
   if used < 2 then
-    fail("option", what, "%d row%s of %d cluster%s: a silhouette compares two clusters or more", n, n == 1 and "" or "s", used,
-      used == 1 and "" or "s")
+    fail("option", what, "%s of %s: a silhouette compares two clusters or more", counted(n, "row"), counted(used, "cluster"))
   end
 end
 

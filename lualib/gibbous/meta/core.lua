@@ -15,6 +15,11 @@ function core.as_tensor(v) end
 ---@return integer
 function core.bytes(size, what) end
 
+--- A number of bytes as a text of binary units, "1.5 MiB".
+---@param n integer
+---@return string
+function core.bytes_text(n) end
+
 --- The lazy result of an op made by core.func: tensors, shape and dtype of the result, bytes for its work.
 ---@return gibbous.tensor
 function core.call(op, tensors, shape, dtype, bytes) end

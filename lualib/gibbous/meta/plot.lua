@@ -86,7 +86,8 @@ function gb.plot.posterior(model, o) end
 ---```
 function gb.plot.training(fit, o) end
 
---- How often intervals hold what they promise, beside what chance does to so many points; and the probability integral transform.
+--- The observed coverage of central intervals against the expected one, with a 95 % band of chance for so many points; and a
+--- histogram of the probability integral transform.
 ---@param model gibbous.model
 ---@param x gibbous.tensor  (m, d) or (m), new
 ---@param y gibbous.tensor  (m)

@@ -362,6 +362,7 @@ function lanczos:logdet(a, o) end
 ---@field tol number?  of its solves, asked for
 ---@field smallest_eigenvalue number?  of A, that solves without a preconditioner met
 ---@field largest_eigenvalue number?  the same
+---@field preconditioner_rank integer?  0 of a diagonal one; nil: the solve had none
 ---@field curve {every: integer, [integer]: number}?  the largest relative residual after each 'every' steps, 64 at most
 local logdet_info = {}
 
@@ -376,6 +377,7 @@ local logdet_info = {}
 ---@field tol number?  asked for
 ---@field smallest_eigenvalue number?  of A, that conjugate gradients without a preconditioner met: of their Lanczos matrix
 ---@field largest_eigenvalue number?  the same
+---@field preconditioner_rank integer?  0 of a diagonal one; nil: the solve had none
 ---@field curve {every: integer, [integer]: number}?  of cg and minres: the largest relative residual after each 'every' steps, 64 at most
 ---@field jitter number  added to the diagonal
 ---@field relative_jitter number?  the same over the mean diagonal

@@ -1,6 +1,7 @@
 --- A figure: panels in rows and columns, each with two axes and a list of marks, drawn to SVG, PNG or PDF, or into the terminal.
 local axes <const> = require "gibbous.plot.axes"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local progress_line <const> = require "gibbous.progress_line"
@@ -27,8 +28,8 @@ function methods.panel(self, row, column)
     core.raise("option", ("figure:panel: row and column must be whole numbers, got %s"):format(options.shown(r and column or row)))
   end
   if r < 1 or c < 1 or r > self._rows or c > self._columns then
-    core.raise("option", ("figure:panel: there is no panel (%s, %s); the figure has %d row%s and %d column%s"):format(tostring(row),
-      tostring(column or 1), self._rows, self._rows == 1 and "" or "s", self._columns, self._columns == 1 and "" or "s"))
+    core.raise("option", ("figure:panel: there is no panel (%s, %s); the figure has %s and %s"):format(tostring(row),
+      tostring(column or 1), counted(self._rows, "row"), counted(self._columns, "column")))
   end
   local k <const> = (r - 1) * self._columns + c
   return setmetatable({_figure = self._figure, _panel = k, _rows = self._rows, _columns = self._columns, _made = self._made,
@@ -69,7 +70,7 @@ function methods.text(self, columns, rows, opts)
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
 end
 
---- Rows for a figure of which nobody has said how high it is: eight a panel at least.
+--- Rows for a figure whose height is not given: eight a panel at least.
 local function comfortable(self, rows)
   return math.max(rows, math.min(8 * self._rows + 1, 1000))
 end

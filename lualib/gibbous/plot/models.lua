@@ -27,8 +27,8 @@ local function errors_of(model, x, y, what)
   return e, p.y_var:eval(), p.mean:eval()
 end
 
---- How often intervals hold what they promise, and where new y lie in their predictive distributions (PIT: flat where these are
--- right). x (m, d), y (m). The grey band: 95 % of what chance does to m points. o: title.
+--- The observed coverage of central intervals against the expected one, and where new y lie in their predictive distributions
+-- (PIT: flat if these are right). x (m, d), y (m). The grey band: 95 % of what chance does to m points. o: title.
 ---@return gibbous.figure
 function M.calibration(model, x, y, opts)
   local what <const> = "gb.plot.calibration"
@@ -42,7 +42,7 @@ function M.calibration(model, x, y, opts)
     lo[i], hi[i] = math.max(0, p - spread), math.min(1, p + spread)
   end
   local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("calibration on %s"):format(counted(#e, "point"))}
-  fig:axes{xlabel = "promised", ylabel = "held", xlim = {0, 1}, ylim = {0, 1}}
+  fig:axes{xlabel = "expected coverage", ylabel = "observed coverage", xlim = {0, 1}, ylim = {0, 1}}
     :band(levels, lo, hi, {colour = "grey", label = "chance"}):line({0, 1}, {0, 1}, {colour = "grey", width = 1, dash = "dashed"})
     :line(levels, seen, {colour = 1, marker = "circle", label = "intervals"})
   local pit <const> = (e / var:sqrt()):ndtr()

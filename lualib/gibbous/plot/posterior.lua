@@ -51,7 +51,7 @@ local function subject_of(model, o)
   return s
 end
 
---- Raises on options that this kind of figure does not know.
+--- Raises on options that this kind of figure does not take; kind: what they are for.
 local function only(s, kind, ...)
   for _, name in ipairs{...} do
     if s.o[name] then refuse("option '%s' %s, the model has %d", name, kind, s.d) end
@@ -81,10 +81,8 @@ local function range_of(column)
   return lo - margin, hi + margin
 end
 
-local function seen_y(s, task)
-  local y <const> = s.model.y
-  return output(s, y, task)
-end
+--- Observations of a task, in their units.
+local function seen_y(s, task) return output(s, s.model.y, task) end
 
 -- Curves ----------------------------------------------------------------------------------------------------------------------
 
@@ -110,7 +108,7 @@ end
 
 local function curves(s)
   local o <const> = s.o
-  only(s, "is of several input columns", "at", "columns")
+  only(s, "is for several input columns", "at", "columns")
   local lo <const>, hi <const> = range_of(s.data)
   local xs <const> = vector(o.x or core.linspace(lo, hi, 500, {dtype = s.data and s.data.dtype or nil}), "x")
   local first <const>, last <const> = o.task or 1, o.task or s.tasks or 1
@@ -161,7 +159,7 @@ end
 
 --- The prediction along each column while the others stay.
 local function slices(s)
-  only(s, "is of one input column", "x")
+  only(s, "is for one input column", "x")
   if #s.data == 0 then refuse("the model has no data, and %d input columns: there is no range to draw", s.d) end
   local list <const>, centre <const>, o <const> = check_columns(s), centre_of(s), s.o
   local columns <const> = across(#list)
@@ -205,7 +203,7 @@ end
 
 --- Mean and standard deviation of f over two inputs, side by side, with the data.
 local function map(s)
-  only(s, "is of one input column", "x", "samples", "seed")
+  only(s, "is for one input column", "x", "samples", "seed")
   local o <const>, data <const> = s.o, s.data
   local x0 <const>, x1 <const> = range_of(data:select(2, 1))
   local y0 <const>, y1 <const> = range_of(data:select(2, 2))

@@ -191,7 +191,7 @@ M.list = {
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
   {name = "continue", call = ":continue", line = "goes on with the last fit that Ctrl-C ended", run = continue},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
-  {name = "cite", call = ":cite VALUES", line = "BibTeX of what models, kernels and solvers go back to", run = cite},
+  {name = "cite", call = ":cite VALUES", line = "BibTeX of the publications behind models, kernels and solvers", run = cite},
   {name = "history", call = ":history [WORDS]",
     line = "entries of all sessions, and how they ended; --failed: those that failed", run = history},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},

@@ -1,6 +1,7 @@
 --- The stack as it was when an entry failed: frames with their locals, to be looked at afterwards. Values that may hold memory are
 -- held weakly, with their first line as text.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 local M <const> = {}
 
@@ -21,7 +22,7 @@ local function words(v)
     if type(name) == "string" then return (name:gsub("^gibbous%.", "")) end
     local count = 0
     for _ in next, v do count = count + 1 end
-    return ("table of %d entr%s"):format(count, count == 1 and "y" or "ies")
+    return "table of " .. counted(count, "entry", "entries")
   end
   if kind == "number" or kind == "boolean" or kind == "nil" then return tostring(v) end
   return kind

@@ -2,7 +2,7 @@
 -- documentation says it has. Tables are read raw, so no code of the user runs and no part of gb is loaded.
 --
 -- Known is {value, name}, name being the documented one of a function or a part of the library, without the value of a part that
--- nobody has used yet; {class}; {list = class of its elements}; or {entry}, a function or method of the documentation.
+-- is not loaded yet; {class}; {list = class of its elements}; or {entry}, a function or method of the documentation.
 local lexer <const> = require "gibbous.prompt.lexer"
 local reference <const> = require "gibbous.reference"
 

@@ -1,4 +1,5 @@
 --- :history: entries of this and of earlier sessions, with when they were typed, how long they took and how they ended.
+local counted <const> = require "gibbous.counted"
 local table_text <const> = require "gibbous.table_text"
 local timing <const> = require "gibbous.timing"
 local window <const> = require "gibbous.window"
@@ -58,7 +59,7 @@ local function nothing(count, words, failed)
   local what <const> = {}
   if failed then what[1] = "failed" end
   if #words > 0 then what[#what + 1] = ("has '%s'"):format(table.concat(words, "' and '")) end
-  return ("none of %d entr%s %s"):format(count, count == 1 and "y" or "ies", table.concat(what, " and "))
+  return ("none of %s %s"):format(counted(count, "entry", "entries"), table.concat(what, " and "))
 end
 
 --- The table for what follows ':history': '--failed' for those that ended by an error or Ctrl-C, and words that an entry must have.
@@ -76,7 +77,7 @@ function M.report(text, entries, damaged)
     lines[1] = table_text(rows)
   end
   if count > #list then lines[#lines + 1] = ("the last %d of %d: words find fewer"):format(#list, count) end
-  if damaged > 0 then lines[#lines + 1] = ("%d damaged line%s left out"):format(damaged, damaged == 1 and "" or "s") end
+  if damaged > 0 then lines[#lines + 1] = ("%s left out"):format(counted(damaged, "damaged line")) end
   return table.concat(lines, "\n")
 end
 

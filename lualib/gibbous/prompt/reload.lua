@@ -1,6 +1,7 @@
 --- Reads modules again whose files have changed: those written in Lua that the user required. Functions are put into the table that
 -- the module gave, so that all code that holds the table calls the new ones; data that is there already stays.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 local M <const> = {}
 
@@ -55,7 +56,7 @@ local function use_kept(f, kept, done)
 end
 
 local function said(name, count)
-  return ("%s: %d function%s replaced, %d new"):format(name, count.replaced, count.replaced == 1 and "" or "s", count.new)
+  return ("%s: %s replaced, %d new"):format(name, counted(count.replaced, "function"), count.new)
 end
 
 --- Runs the changed text. Where it fails, the module stays as it is.

@@ -1,10 +1,9 @@
---- What may mend a solve or a fit that did not get there, with the numbers to type, the most promising first. A pure function of
--- its record.
+--- What to try after a solve or a fit that did not converge, with the numbers to type, the most promising first. Pure functions of
+-- their records.
 local M <const> = {}
 
--- A solve is worth so many times the steps that it made; more, and something else is needed.
-local PATIENCE <const> = 10
-local RANK <const> = 200                   -- of a preconditioner that is tried first
+local PATIENCE <const> = 10               -- times the steps made, up to which more steps are the first remedy
+local RANK <const> = 200                   -- of the first preconditioner to try
 
 --- v, positive, rounded up to two digits.
 local function up(v)
@@ -15,8 +14,8 @@ end
 
 local function number(v) return math.type(v) == "integer" and tostring(v) or ("%.2g"):format(v) end
 
---- How many steps in all the solve would need, if it goes on as in the second half of its curve; nil: it does not come down, or
--- that is not known.
+--- How many steps in all the solve would need at the rate of the second half of its curve; nil: the residual does not fall, or the
+-- curve is too short.
 function M.steps_needed(solve)
   local curve <const>, tol <const> = solve.curve, solve.tol
   if not (curve and tol and #curve >= 4) then return nil end
@@ -34,7 +33,7 @@ local function condition_for(steps, tol)
   return ((1 + rate) / (1 - rate)) ^ 2
 end
 
---- How many times the least eigenvalue would have to be larger for the steps made to do; nil: not known, or it is.
+--- By what factor the least eigenvalue would have to grow for the steps made to suffice; nil: unknown, or they suffice already.
 local function short_of(solve)
   local c <const>, tol <const> = solve.condition, solve.tol
   if not (c and c > 1 and c < math.huge and tol and (solve.iterations or 0) > 0) then return nil end
@@ -52,15 +51,17 @@ end
 
 --- A model gives a preconditioner its noise; otherwise that is the least eigenvalue that was met.
 local function better_preconditioner(solve, noise)
-  if solve.largest_eigenvalue then
-    local least <const> = not noise and solve.smallest_eigenvalue > 0 and solve.smallest_eigenvalue
-    return ("use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = %d%s}}"):format(RANK,
-      least and (", noise = %.2g"):format(least) or "")
+  local rank <const> = solve.preconditioner_rank
+  if rank and rank > 0 then
+    return ("use a preconditioner of a higher rank: rank = %d instead of %d"):format(2 * rank, rank)
   end
-  return ("use a preconditioner of a higher rank: gb.precond.nystrom{rank = %d}"):format(2 * RANK)
+  local least <const> = not noise and solve.smallest_eigenvalue
+  local text <const> = ("use a preconditioner%s: gb.solvers.cg{precond = gb.precond.nystrom{rank = %d%s}}"):format(
+    rank and " of low rank" or "", RANK, least and least > 0 and (", noise = %.2g"):format(least) or "")
+  return (rank or solve.largest_eigenvalue) and text or text .. ", if the matrix is positive definite"
 end
 
---- Noise, by the model's own or as a shift of the matrix.
+--- A larger noise of the model, or without a model a shift of the matrix.
 local function more_noise(solve, noise)
   local factor <const> = short_of(solve)
   if not factor then return nil end
@@ -84,7 +85,7 @@ local wide <const> = "use f64: x:to{dtype = \"f64\"}, or gb.solvers.cg{precision
 
 local function listed(...)
   local out <const> = {}
-  for i = 1, select("#", ...) do out[#out + 1] = (select(i, ...)) end      -- without those that are nil
+  for i = 1, select("#", ...) do out[#out + 1] = (select(i, ...)) end      -- nil is left out
   return out
 end
 
@@ -97,12 +98,12 @@ function by_reason.max_iter(solve, noise)
   return listed(precond, shift, steps, tol)
 end
 
-by_reason.interrupted = function(solve)
+function by_reason.interrupted(solve, noise)
   local needed <const> = M.steps_needed(solve)
   local rest <const> = needed and needed - solve.iterations
   local wait <const> = rest and solve.seconds and ("let it run: about %s steps more, %s s"):format(number(up(rest)),
     number(up(math.max(rest * solve.seconds / math.max(solve.iterations, 1), 1e-3))))
-  return listed(wait, better_preconditioner(solve), looser(solve))
+  return listed(wait, better_preconditioner(solve, noise), looser(solve))
 end
 
 function by_reason.stagnated(solve, noise) return listed(wide, looser(solve), more_noise(solve, noise)) end
@@ -113,21 +114,21 @@ function by_reason.indefinite(solve)
     "solve an indefinite system as one: gb.solvers.minres{}"}
 end
 
-by_reason.nan = function()
+function by_reason.nan()
   return {"look for what is not finite: x:isfinite():all(), of the matrix and of the right-hand side"}
 end
 
-by_reason.overflow = function() return {"scale the right-hand side: b / b:abs():max()"} end
+function by_reason.overflow() return {"scale the right-hand side: b / b:abs():max()"} end
 by_reason.underflow = by_reason.overflow
 
---- Of a solve's record. noise: the model's, nil where there is none.
+--- Remedies for a solve, from its record. noise: of its model; nil: it has no model.
 ---@return string[]
 function M.of_solve(solve, noise)
   local f <const> = by_reason[solve.reason] or by_reason.max_iter
   return f(solve, noise)
 end
 
---- Of a fit's report: first those of its worst solve.
+--- Remedies for a fit, from its report: those for its worst solve, after going on with it if it was interrupted.
 ---@return string[]
 function M.of_fit(report)
   local log <const>, noise <const> = report.solve_log, report.parameters["likelihood.noise"]

@@ -1,5 +1,5 @@
 --- The last results of the prompt as _, _1, _2, ..: _ and _1 are the last one. A tensor, an object of the library, and a table that
--- has one in it are held weakly, so that a result that nobody named takes no memory for longer than its neighbours do.
+-- has one in it are held weakly, so that a result without a name of its own takes no memory for longer than its neighbours do.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

@@ -2,7 +2,6 @@
 local core <const> = require "gibbous.core"
 local results <const> = require "gibbous.prompt.results"
 local table_text <const> = require "gibbous.table_text"
-local timing <const> = require "gibbous.timing"
 
 local M <const> = {}
 
@@ -13,7 +12,7 @@ function M.note()
   for name in next, _G do own[name] = true end
 end
 
-local function bytes_text(n) return n > 0 and timing.scaled(n) .. "B" or "-" end
+local function bytes_text(n) return n > 0 and core.bytes_text(n) or "-" end
 
 --- The text of a value, of which only its own __tostring may fail.
 local function readable(v)

@@ -1,13 +1,14 @@
 --- What is known of the last numerical failure: an error of the library, or a result that did not converge.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local remedies <const> = require "gibbous.prompt.remedies"
 
 local M <const> = {}
 
-local MOST <const> = 20                    -- values that are remembered, weakly: a solve may run, and fail, later
+local MOST <const> = 20                    -- results that are remembered: a lazy solve may run, and fail, later
 
-local last                                 -- {what, facts, advice, options, entry} of an error
-local given <const> = {}                   -- {value, entry}, the last one first; noted()
+local last                                 -- the last error: {what, facts, advice, options, entry}
+local given <const> = {}                   -- the last results that are tables, the newest first: {value, entry}
 local entry = 0                            -- number of the entry
 
 -- By the code of an error: what is worth a try.
@@ -23,7 +24,7 @@ local advice <const> = {
 local unconverged <const> = "allow more steps (max_iter of a solver, steps of a fit), loosen the tolerance, or use a "
   .. "preconditioner; a larger noise makes a matrix easier to solve with"
 
--- Of the window: the curve takes so many columns and rows.
+-- Of the figure of a curve, in a window that is not narrower.
 local COLUMNS <const>, ROWS <const> = 72, 14
 
 local function fact(v)
@@ -56,8 +57,8 @@ end
 
 local weak <const> = {__mode = "v"}
 
---- The record of a solve that has run is numbers, and is held. A lazy one has its tensors, and is held for its own entry, which may
--- print it after this; everything else is held by whoever made it.
+--- Chooses which results are held. The record of a solve that has run is a few numbers: it is held. That of a lazy solve has its
+-- tensors: it is held for its own entry alone, whose display may run the solve. All other results are held weakly.
 local function settle()
   for _, one in ipairs(given) do
     local record <const> = record_of(one[1])
@@ -66,9 +67,17 @@ local function settle()
   end
 end
 
+--- A result of this entry, as 'given' has it.
 local function noted(v)
   local is_record <const> = rawget(v, "_of") ~= nil or rawget(v, "converged") ~= nil and rawget(v, "solve_log") == nil
   return setmetatable({v, entry = entry}, not is_record and weak or nil)
+end
+
+--- The failure that is a solve which Ctrl-C ended.
+local function interrupted(solve)
+  return {what = ("interrupted in %s after %s, relative residual %.2g"):format(solve.solver, counted(solve.iterations, "step"),
+    solve.residual), facts = facts(solve, {converged = 1, solver = 1, iterations = 1, residual = 1, jitter = 1, reason = 1}),
+    options = {}, solve = solve, entry = entry}
 end
 
 --- Looks at an error that ended an entry.
@@ -76,11 +85,9 @@ function M.failed(err)
   entry = entry + 1
   settle()
   local code <const> = type(err) == "table" and rawget(err, "code")
-  local cut <const> = code == "interrupted" and type(err) == "table" and rawget(err, "solve")
-  if cut then
-    last = {what = ("interrupted in %s after %d steps, relative residual %.2g"):format(cut.solver, cut.iterations, cut.residual),
-      facts = facts(cut, {converged = 1, solver = 1, iterations = 1, residual = 1, jitter = 1, reason = 1}), options = {},
-      solve = cut, entry = entry}
+  local solve <const> = code == "interrupted" and rawget(err, "solve")
+  if solve then
+    last = interrupted(solve)
     return
   end
   if not advice[code] then return end
@@ -103,8 +110,8 @@ function M.gave(...)
   for i = #given, MOST + 1, -1 do given[i] = nil end
 end
 
---- The first variable of the session, by its name, with such a result; else the last fit that was interrupted.
-local function held()
+--- The record of the first variable, by name, that did not converge; else that of the last fit that was interrupted.
+local function of_variables()
   local names <const> = {}
   for name, v in next, _G do
     if type(name) == "string" and type(v) == "table" then names[#names + 1] = name end
@@ -130,7 +137,7 @@ local function failure()
     local record <const> = record_of(one[1])
     if record and rawget(record, "converged") == false and not (last and last.entry > one.entry) then return of_record(record) end
   end
-  local record <const> = last == nil and held()
+  local record <const> = last == nil and of_variables()
   return record and of_record(record) or last
 end
 
@@ -157,15 +164,18 @@ local function drawn(solve)
     {ascii = not require "gibbous.progress_line".is_utf8()}):gsub("\n+$", ""))}
 end
 
---- What is known of the spectrum, from the coefficients of that very solve.
+--- What is known of the spectrum, from the steps of this solve. Conjugate gradients without a preconditioner know eigenvalues.
 local function spectrum(solve)
   if not (solve and solve.condition and solve.condition > 0) then return {} end
-  local text <const> = ("condition at least %.2g, by the Lanczos matrix of these steps"):format(solve.condition)
-  if not solve.largest_eigenvalue then return {text .. ", with the preconditioner"} end
-  return {("%s: eigenvalues from %.3g to %.3g"):format(text, solve.smallest_eigenvalue, solve.largest_eigenvalue)}
+  local text <const> = ("condition at least %.2g"):format(solve.condition)
+  if solve.largest_eigenvalue then
+    return {("%s, by the Lanczos matrix of these steps: eigenvalues from %.3g to %.3g"):format(text, solve.smallest_eigenvalue,
+      solve.largest_eigenvalue)}
+  end
+  return {solve.preconditioner_rank and text .. ", of the preconditioned matrix" or text}
 end
 
---- The noise and the lengthscales of the model, and its other values.
+--- The parameters of the model, a line each.
 local function values(parameters)
   local names <const>, out <const> = {}, {}
   for name in pairs(parameters or {}) do names[#names + 1] = name end
@@ -179,10 +189,11 @@ local function values(parameters)
 end
 
 local function fact_lines(one)
-  local out <const> = {}
+  local out <const>, width = {}, 16
+  for _, row in ipairs(one.facts) do width = math.max(width, #row[1]) end
   for _, row in ipairs(one.facts) do
-    local text <const> = not is_said(row[2], one.what) and row[2]:gsub("\n", "\n" .. (" "):rep(19))
-    if text then out[#out + 1] = ("  %-16s %s"):format(row[1], text) end
+    local text <const> = not is_said(row[2], one.what) and row[2]:gsub("\n", "\n" .. (" "):rep(width + 3))
+    if text then out[#out + 1] = ("  %s%s %s"):format(row[1], (" "):rep(width - #row[1]), text) end
   end
   for _, text in ipairs(one.options) do out[#out + 1] = "  - " .. tostring(text) end
   return out

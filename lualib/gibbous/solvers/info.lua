@@ -9,7 +9,7 @@ local object <const> = require "gibbous.object"
 
 -- Of solvers by one algorithm or another, and the terms of a marginal likelihood.
 local Info <const> = object.record("gibbous.solve_info", "the report of a solve",
-  "tol curve smallest_eigenvalue largest_eigenvalue message missing relative_jitter step digits "
+  "tol curve smallest_eigenvalue largest_eigenvalue preconditioner_rank message missing relative_jitter step digits "
   .. "residual_y residual_probes logdet standard_error")
 local index <const> = Info.__index
 

@@ -77,7 +77,7 @@ describe("gb.means", function()
 end)
 
 describe("parameters of means", function()
-  it("are open where nobody gave a value, and shared where one was given", function()
+  it("are open where no value was given, and shared where one was", function()
     local param <const> = require "gibbous.param"
     local p <const> = gb.param(3)
     assert.is_true(param.is_open(gb.means.constant().hyper.value))

@@ -9,6 +9,7 @@
 -- Source: Rasmussen & Williams (2006), A.5 and A.3 (conditioning twice).
 local cache <const> = require "gibbous.gp.exact.posterior_cache"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local forecast <const> = require "gibbous.gp.exact.forecast"
 local kernels <const> = require "gibbous.kernels"
@@ -188,7 +189,7 @@ end
 
 function Fantasies.__tostring(self)
   local b <const> = box(self)
-  return ("%d fantasies of %d observation%s %s: predict"):format(b.count, b.k, b.k == 1 and "" or "s",
+  return ("%s of %s %s: predict"):format(counted(b.count, "fantasy", "fantasies"), counted(b.k, "observation"),
     b.shared and "at the same points" or "each at other points")
 end
 

@@ -165,7 +165,7 @@ function M.of(self, t, o, key, columns)
   local seconds <const>, text = all.seconds, all.text
   if all.steps then text = ("%s; about %d steps each, %s"):format(text, steps_of(f, f.active)) end
   local value <const> = (t.dtype == "f32" and 4 or 8) * (key == "f_cov" and #t * #t or #t)
-  local what = ("%s of %d point%s: %s%s"):format(NAMES[key], #t, #t == 1 and "" or "s",
+  local what = ("%s of %s: %s%s"):format(NAMES[key], counted(#t, "point"),
     seconds and "about " .. time_text(seconds) .. ", " or "", text)
   if seconds and seconds >= LONG then what = ("%s. Less: %s"):format(what, cheaper(f, held, t, o, key, seconds)) end
   return {what = what, bytes = all.bytes, minimum = all.minimum or all.bytes, kept = (all.kept or 0) + value, seconds = seconds}

@@ -7,6 +7,7 @@ local optim <const> = require "gibbous.optim"
 local param <const> = require "gibbous.param"
 local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
+local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {}
 local fields <const> = model.fields
@@ -50,7 +51,7 @@ function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, conditi
 
 -- What is kept of the worst solve that missed its tolerance: numbers.
 local OF_WORST <const> = {"reason", "iterations", "tol", "residual", "condition", "curve", "smallest_eigenvalue",
-  "largest_eigenvalue"}
+  "largest_eigenvalue", "preconditioner_rank"}
 
 local MOST <const> = 4096                  -- steps of a history; of a longer one every second is kept, again and again
 
@@ -139,11 +140,7 @@ local function worker_of(self, run)
 end
 
 --- The same record, apart from the first.
-local function copied(info)
-  local out <const> = {}
-  for key, v in next, info do out[key] = v end
-  return setmetatable(out, getmetatable(info))
-end
+local function copied(info) return setmetatable(shallow_copy(info), getmetatable(info)) end
 M.copied = copied
 
 --- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record

@@ -113,7 +113,7 @@ local methods <const> = {}
 
 --- Fits all free parameters to the data. m:fit(x, y, o) replaces the data; m:fit(o) uses what the model holds. x (n, d) or (n); y
 -- (n), of several outputs (n, T). The fit begins at the values given; lengthscales, variances, noise and constant means that
--- nobody gave begin at the scale of the data. The best point seen is kept, also when the fit is interrupted.
+-- are not given begin at the scale of the data. The best point seen is kept, also when the fit is interrupted.
 -- o: method "lbfgs"|"adam"|"sgd", steps, lr, tol, ftol.
 --    on_step: gets {step, value, gradient_norm, solve}, and stops the fit by returning false.
 --    restarts: extra starts, the first with little noise, further ones random around the scale of the data. Without it there is

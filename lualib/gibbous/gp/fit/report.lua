@@ -55,7 +55,7 @@ local function warnings(self)
     out[#out + 1] = ("%d of %s failed"):format(self.failed_starts, counted(self.restarts + 1, "start"))
   end
   if self.masked > 0 then
-    out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s")
+    out[#out + 1] = ("%s of y left out"):format(counted(self.masked, "missing value"))
   end
   local log <const> = self.solve_log
   if log.unconverged > 0 then

@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local descent <const> = require "gibbous.gp.fit.descent"
 local model <const> = require "gibbous.gp.model"
+local shallow_copy <const> = require "gibbous.shallow_copy"
 local starts <const> = require "gibbous.gp.fit.starts"
 
 local M <const> = {}
@@ -71,12 +72,6 @@ end
 --- Has the descent of a place got anywhere? One that has not begins again.
 local function has_begun(place) return place ~= nil and (place.state ~= nil or place.first ~= nil) end
 
-local function copy_of(t)
-  local out <const> = {}
-  for key, v in pairs(t) do out[key] = v end
-  return out
-end
-
 --- Where a fit is before its first attempt: {attempt, total, first, from_scale, best, best_raw, failure, place}. place: of the
 -- attempt (fit/descent.lua), nil before it begins.
 local function beginning(o, list)
@@ -90,12 +85,12 @@ function M.run(self, o, run, list, scales, from)
   local at = from or beginning(o, list)
   local noise <const> = place_of_noise(self, list)
   while true do
-    local now <const> = copy_of(at)
-    local total <const> = copy_of(at.total)
+    local now <const> = shallow_copy(at)
+    local total <const> = shallow_copy(at.total)
     now.total = total
     local begun <const> = has_begun(at.place)
     if not begun then begin(o, at, list, noise, scales) end
-    at.place = begun and copy_of(at.place) or {}
+    at.place = begun and shallow_copy(at.place) or {}
     local info <const>, err <const>, reached <const> = descent.attempt(self, o, run,
       (total.restarts or 0) > 0 and ("fit %d/%d"):format(at.attempt, total.restarts + 1) or "fit", at.place)
     if total.restarts == nil then

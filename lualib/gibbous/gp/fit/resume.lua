@@ -1,6 +1,8 @@
 --- Where fits ended that can go on: by their reports, for as long as these live.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local fields <const> = require "gibbous.gp.model".fields
+local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {}
 
@@ -40,11 +42,10 @@ function M.of(self, info, o)
   for _, name in ipairs(KEPT) do
     check(o[name] == nil or o[name] == from.o[name], "%s stays what it was, %s", name, tostring(from.o[name] or "the default"))
   end
-  local options <const> = {}
-  for key, v in pairs(from.o) do options[key] = v end
+  local options <const> = shallow_copy(from.o)
   for key, v in pairs(o) do options[key] = v end
   check(info.interrupted or (options.steps or 0) > info.iterations,
-    "the fit made its %d steps: give it more, m:fit{resume = report, steps = %d}", info.iterations, 2 * info.iterations)
+    "the fit made its %s: give it more, m:fit{resume = report, steps = %d}", counted(info.iterations, "step"), 2 * info.iterations)
   return {o = options, at = from.at, more = from.more}
 end
 

@@ -108,7 +108,7 @@ end
 local function visit(out, k, x, hidden, amount, noise, columns)
   local seen <const> = kernel.seen(k, x, hidden)
   if k.kind == "index" then
-    for name, power in pairs{weights = 0.5, diagonal = 1} do        -- in these units already where somebody chose them
+    for name, power in pairs{weights = 0.5, diagonal = 1} do        -- in these units already where the script gave them
       local p <const> = k.hyper[name]
       if p and param.is_open(p) then out[p] = (p.value * amount ^ power):detach():eval() end
     end
@@ -200,8 +200,9 @@ function M.put(p, scales)
   if v and inside(p, v) then p.value = v end
 end
 
---- Puts the parameters in the list that nobody chose at their scales. Gives a function that knows the scales of all; asked for
--- what is "known", it computes nothing. 'before': what it knew when a fit ended that goes on, whose parameters stay.
+--- Sets the parameters in the list whose values were not given to their scales. Returns a function that computes the scales of
+-- all parameters once; with "known" it returns what it has computed so far, nil before. before: the scales of the fit that is
+-- resumed, whose parameters stay as they are.
 function M.begin(self, list, before)
   local known = before and next(before) ~= nil and before or nil
   local function scales(what)

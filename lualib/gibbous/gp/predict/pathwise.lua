@@ -31,8 +31,8 @@ function Draw.__newindex(_, key) core.raise("option", ("a draw is a value; '%s' 
 
 function Draw.__tostring(self)
   local d <const> = rawget(self, "_box")
-  return ("%d function%s drawn with %d features: call with points (m, d) for values (%d, m)"):format(d.count,
-    d.count == 1 and "" or "s", d.features, d.count)
+  return ("%s drawn with %s: call with points (m, d) for values (%d, m)"):format(counted(d.count, "function"),
+    counted(d.features, "feature"), d.count)
 end
 
 --- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).

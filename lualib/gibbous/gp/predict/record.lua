@@ -154,7 +154,7 @@ end
 
 local facts <const> = {}
 
---- Whose solves missed their tolerance so far; nil: nobody's.
+--- Of which solves missed their tolerance so far; nil: none did.
 local function missed(b)
   local how <const> = parts_of(b).how
   local report <const> = how and how.report

@@ -29,8 +29,8 @@ end
 local function refuse(mask, what, kind, hint)
   local row <const>, task <const> = first(mask)
   local number <const> = count(mask)
-  core.raise("nan", ("%s: y is %s in %d cell%s, the first in row %d, task %d%s"):format(what, kind, number,
-    number == 1 and "" or "s", row, task, hint or ""), {row = row, column = task, count = number})
+  core.raise("nan", ("%s: y is %s in %s, the first in row %d, task %d%s"):format(what, kind, counted(number, "cell"),
+    row, task, hint or ""), {row = row, column = task, count = number})
 end
 
 --- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask".
