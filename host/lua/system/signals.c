@@ -1,4 +1,4 @@
-/* signals.c - what a long command is told while it runs: signals that ask it to end, and keys. */
+/* signals.c - what a long command is told while it runs: signals that ask it to end, keys, the time of day. */
 #define _GNU_SOURCE
 
 #include <poll.h>
@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/interrupt.h"
@@ -66,4 +67,13 @@ static int key (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_signals_functions[] = {{"heed", heed}, {"heeded", heeded}, {"key", key}, {NULL, NULL}};
+/* core.now(): seconds since 1970, with fractions */
+static int now (lua_State *L) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  lua_pushnumber(L, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec);
+  return 1;
+}
+
+const luaL_Reg lgb_signals_functions[] = {
+    {"heed", heed}, {"heeded", heeded}, {"key", key}, {"now", now}, {NULL, NULL}};

@@ -343,6 +343,22 @@ function core.figure_text(f, columns, rows, colour, ascii) end
 ---@param text string
 function core.text_write(path, text) end
 
+--- From now on SIGTERM and SIGUSR1 interrupt what runs, as Ctrl-C does, in place of ending the process.
+function core.heed() end
+
+--- The signal that core.heed answered last, nil where none has come.
+---@return "term"|"usr1"|nil
+function core.heeded() end
+
+--- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
+---@param seconds number
+---@return string?
+function core.key(seconds) end
+
+--- Seconds since 1970, with fractions.
+---@return number
+function core.now() end
+
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
 

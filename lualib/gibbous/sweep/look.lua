@@ -38,11 +38,11 @@ end
 function M.verbs.table(words)
   local forms <const> = require "gibbous.sweep.table"
   local where <const>, o <const> = words_of(words, {store = "string", rows = "string", cols = "string", group = "string",
-    metric = "string", goal = "string", fmt = "string", level = "number", se = "flag", sd = "flag", out = "string"}, "SCRIPT|STORE")
+    metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag", sd = "flag", out = "string"}, "SCRIPT|STORE")
   if o.se and o.sd then core.raise("option", "--se or --sd, not both") end
   local fmt <const> = one_of(o.fmt or "text", forms.forms, "fmt")
   local self <close> = M.open(where, o)
-  local trials <const> = results.of(self)
+  local trials <const> = results.where(results.of(self), o.where)
   local metric <const>, goal <const> = results.chosen(self, trials, o.metric, o.goal)
   local group <const> = list_of(o.group)
   local t <const> = require "gibbous.sweep.comparison".of(trials, {rows = list_of(o.rows), columns = list_of(o.cols), group = group,
@@ -78,10 +78,10 @@ end
 
 function M.verbs.plot(words)
   local where <const>, o <const> = words_of(words, {store = "string", kind = "string", metric = "string", goal = "string", x = "string",
-    y = "string", out = "string"}, "SCRIPT|STORE")
+    y = "string", where = "string", out = "string"}, "SCRIPT|STORE")
   local self <close> = M.open(where, o)
   local fig <const> = require "gibbous.sweep.figures".of(self, {kind = o.kind or "parallel", metric = o.metric, goal = o.goal, x = o.x,
-    y = o.y})
+    y = o.y, where = o.where})
   if o.out then fig:save(o.out) else fig:show() end
   return true
 end

@@ -47,6 +47,26 @@ function M.metric(trial, name)
   return trial.row.class == "ok" and trial.row.state == "done" and M.number(trial.result[name]) or nil
 end
 
+--- The trials of which every named parameter has the value that is written there: "data=kin40k,rank=15". All where nothing is.
+function M.where(trials, conditions)
+  if not conditions then return trials end
+  local axes <const>, out = M.axes(trials), trials
+  for one in conditions:gmatch "[^,]+" do
+    local name <const>, word <const> = one:match "^%s*(.-)%s*=%s*(.-)%s*$"
+    if not name then core.raise("option", ("--where is NAME=VALUE,..., got '%s'"):format(one)) end
+    M.axis(axes, name)
+    local kept <const> = {}
+    for _, t in ipairs(out) do
+      local v <const> = t.params[name]
+      local same <const> = type(v) == "string" and v == word or type(v) == "number" and v == tonumber(word) or M.key(v) == word
+      kept[#kept + 1] = same and t or nil
+    end
+    if #kept == 0 then core.raise("option", ("no trial has %s = %s"):format(name, word)) end
+    out = kept
+  end
+  return out
+end
+
 -- Axes ------------------------------------------------------------------------------------------------------------------------
 
 --- A value as the key of a table: equal values have equal keys.

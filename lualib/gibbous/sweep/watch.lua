@@ -93,7 +93,7 @@ end
 --- Draws each second until nothing is left to run, 'q' or Ctrl-C; one block where this is no terminal.
 return function(store)
   local study <const> = {name = store:value "name" or store.folder, metric = store:value "metric", goal = store:value "goal"}
-  local function now_view() return view(store, study, os.time()) end
+  local function now_view() return view(store, study, core.now()) end
   if not core.isatty(1) then
     print((now_view()))
     return true
