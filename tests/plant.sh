@@ -753,6 +753,22 @@ host/lua/print.c
 's/    st = gb_host_of(&corner\[c\]->out\[0\].tensor, &t, err);/    t = corner[c]->out[0].tensor;/'
 'far device: the corners of a printed tensor are read where they lie'
 
+host/shell/history.c
+'s/strlen(text) <= GB_HISTORY_LONGEST;/true;/'
+'an entry that is too long to be drawn comes back from the history'
+
+host/shell/history.c
+'s/is_cut_off(path) ? 0 : 1;/1;/'
+'an entry is written behind a line of the history that was cut off'
+
+host/shell/history.c
+'s/strcmp(e->id, line) != 0/e->end != GB_END_UNKNOWN/'
+'the end of an entry goes to another one'
+
+lualib/gibbous/prompt/reload.lua
+'s/if kept\[value\] then debug.setupvalue/if false then debug.setupvalue/'
+'functions that were reloaded see the new data of their module'
+
 host/io/npy.c
 's/GB_TRY(gb_host_of(t, &host, err));/host = *t;/'
 'far device: an array is written from where it lies'

@@ -4,7 +4,7 @@
 ** Few numbers (factors, sums, lists of rows or columns) are on the host; entries are not. Sums of a dot
 ** product are one chain a column in blocks of GB_PANEL_BLOCK rows and then over the blocks in order: a
 ** column's result depends neither on the others, nor on its place, nor on threads. Operations that return no
-** status may be cut short by an interrupt: whoever loops over them polls for it. */
+** status may be cut short by an interrupt: a loop over them polls for it. */
 #ifndef GB_DEVICE_PANEL_H
 #define GB_DEVICE_PANEL_H
 

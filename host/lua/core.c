@@ -255,5 +255,7 @@ int luaopen_gibbous_core (lua_State *L) {
   lua_setfield(L, -2, "methods");
   lua_pushliteral(L, GIBBOUS_VERSION);
   lua_setfield(L, -2, "version");
+  lgb_push_build(L);
+  lua_setfield(L, -2, "build");
   return 1;
 }

@@ -197,6 +197,17 @@ static int file_exists (lua_State *L) {
   return 1;
 }
 
+/* core.file_stamp(path): a text that changes when the file is written; nil: nothing is there */
+static int file_stamp (lua_State *L) {
+  struct stat st;
+  char text[128];
+  if (stat(lgb_checkstring(L, 1), &st) != 0) return 0;
+  snprintf(text, sizeof text, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size,
+           (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+  lua_pushstring(L, text);
+  return 1;
+}
+
 /* core.file_lead(path): the first bytes of a plain file, 4096 at most */
 static int file_lead (lua_State *L) {
   lgb_enter(L);
@@ -397,6 +408,7 @@ const luaL_Reg lgb_io_functions[] = {{"csv_read", csv_read},
                                      {"digest", digest},
                                      {"file_exists", file_exists},
                                      {"file_lead", file_lead},
+                                     {"file_stamp", file_stamp},
                                      {"glob", paths},
                                      {"npy_map", npy_map},
                                      {"npy_read", npy_read},

@@ -47,6 +47,9 @@ typedef struct lgb_session {
   int digits, edge;
   const char *told[LGB_TOLD]; /* script lines of which stderr said that a solve missed its tolerance */
   size_t next_told;
+  gb_ledger *counted; /* its peak is that since lgb_cost_begin; NULL: none is */
+  size_t peak, start; /* its peak before, and what was used then */
+  gb_trace *timed;    /* of the steps since then; NULL: not asked for */
 } lgb_session;
 
 /* The userdata of a tensor. node NULL: empty or closed. */
@@ -79,6 +82,20 @@ gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
 gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
+
+/* plot.c */
+/* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
+bool lgb_take_key (unsigned char *key);
+
+/* memory.c */
+typedef struct lgb_cost {
+  size_t peak;   /* bytes that were held at most, beyond those that were held before */
+  double device; /* seconds of the steps on the session's device, where that is not the host; else 0 */
+  const char *device_name;
+} lgb_cost;
+/* Around an entry of the prompt, one at a time. Without a session nothing is counted. */
+void lgb_cost_begin (lua_State *L);
+lgb_cost lgb_cost_end (lua_State *L);
 
 /* meta.c */
 /* Pushes a new metatable with these events. getmetatable gives its name: no script can reach the events by
@@ -248,6 +265,7 @@ void lgb_solve_meta (lua_State *L);
 
 /* embed.c */
 void lgb_embed_searcher (lua_State *L); /* makes require find the Lua library */
+void lgb_push_build (lua_State *L);     /* core.build: {commit, kind, compiler} */
 int lgb_embed_source (lua_State *L);    /* core.source(module): its text, nil where there is none */
 /* The first place of 'text' in the built-in modules whose names begin with 'names'; NULL if no module has it. */
 const char *lgb_embed_find (const char *names, const char *text);

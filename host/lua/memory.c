@@ -1,4 +1,6 @@
 /* memory.c - gb.memory: the limit, and who holds what. */
+#include <string.h>
+
 #include "lua/lgb.h"
 
 #define REPORT_META "gibbous.memory_report"
@@ -192,6 +194,48 @@ static int report_tostring (lua_State *L) {
   return 1;
 }
 
+/* -- what an entry of the prompt takes */
+
+/* The account's peak since the start, whether an entry counts its own meanwhile or not. */
+static size_t peak_of (const lgb_session *s) {
+  const gb_ledger *l = &s->device->ledger;
+  return l == s->counted && l->base == NULL && s->peak > l->peak ? s->peak : l->peak;
+}
+
+void lgb_cost_begin (lua_State *L) {
+  if (!lgb_has_session(L)) return;
+  lgb_session *s = lgb_session_of(L);
+  gb_ledger *l = &s->device->ledger;
+  s->counted = l;
+  s->peak = l->peak;
+  s->start = l->peak = l->used;
+  s->timed = NULL;
+  if (s->device != s->home && gb_trace_begin(s->graph, &s->timed, NULL) != GB_OK) s->timed = NULL;
+}
+
+/* Of steps within others the outer ones' seconds are without theirs. */
+static double seconds_on (const gb_trace *t, const char *device) {
+  const gb_trace_view v = gb_trace_read(t);
+  double sum = 0;
+  for (size_t i = 0; i < v.nrows; i++)
+    if (strcmp(v.row[i].device, device) == 0) sum += v.row[i].seconds;
+  return sum;
+}
+
+lgb_cost lgb_cost_end (lua_State *L) {
+  lgb_cost c = {0};
+  lgb_session *s = lgb_has_session(L) ? lgb_session_of(L) : NULL;
+  if (s == NULL || s->counted == NULL) return c;
+  c.peak = s->counted->peak - s->start;
+  c.device_name = s->device->name;
+  if (s->timed != NULL) c.device = seconds_on(s->timed, s->device->name);
+  if (s->peak > s->counted->peak) s->counted->peak = s->peak;
+  gb_trace_end(s->graph, s->timed);
+  s->counted = NULL;
+  s->timed = NULL;
+  return c;
+}
+
 /* report(): {limit, used, peak, tensor, cache, arena, workspace, graph, mapped, blocks, allocations, lua,
 ** holders, devices} in bytes; mapped: of files that tensors lie in */
 static int memory_report (lua_State *L) {
@@ -199,7 +243,7 @@ static int memory_report (lua_State *L) {
   lua_createtable(L, 0, 15);
   set_bytes(L, "limit", l->limit);
   set_bytes(L, "used", l->used);
-  set_bytes(L, "peak", l->peak);
+  set_bytes(L, "peak", peak_of(lgb_session_of(L)));
   set_bytes(L, "graph", l->books);
   set_bytes(L, "mapped", lgb_session_of(L)->home->ledger.mapped);
   set_bytes(L, "blocks", l->blocks);

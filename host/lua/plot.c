@@ -363,6 +363,43 @@ static bool lists_sixel (const char *answer) {
   return false;
 }
 
+/* Keys that came with an answer: a queue of what nobody has read yet. Main thread only. */
+static char typed[4096];
+static size_t first_typed, last_typed;
+
+/* What has no room is lost. */
+static void keep_key (char key) {
+  if (last_typed < sizeof typed) typed[last_typed++] = key;
+}
+
+bool lgb_take_key (unsigned char *key) {
+  if (first_typed == last_typed) return false;
+  *key = (unsigned char)typed[first_typed++];
+  if (first_typed == last_typed) first_typed = last_typed = 0;
+  return true;
+}
+
+/* The end of the answer that begins at 'at', of a text that a NUL ends; NULL: none begins here. One that is cut off ends
+** with the text. */
+static const char *end_of_answer (const char *at) {
+  static const struct { const char *begin, *end; } form[] = {{"\033_G", "\033\\"}, {"\033[?", "c"}};
+  for (int i = 0; i < 2; i++) {
+    if (strncmp(at, form[i].begin, 3) != 0) continue;
+    const char *end = strstr(at + 3, form[i].end);
+    return end != NULL ? end + strlen(form[i].end) : at + strlen(at);
+  }
+  return NULL;
+}
+
+/* Whatever came that is no answer was typed. */
+static void keep_keys (const char *text) {
+  while (*text != '\0') {
+    const char *end = end_of_answer(text);
+    if (end == NULL) keep_key(*text++);
+    else text = end;
+  }
+}
+
 /* Asks for kitty's graphics and for the attributes, which every terminal answers last. */
 static void ask (char *answer, size_t room) {
   enum { PATIENCE = 150 }; /* ms */
@@ -388,8 +425,9 @@ static void ask (char *answer, size_t room) {
 
 /* core.terminal_graphics() -> "kitty", "sixel" or nil: what the terminal says that it can. Waits 0.15 s at most. */
 static int terminal_graphics (lua_State *L) {
-  char answer[256] = "";
+  char answer[4096] = "";
   if (isatty(0) == 1 && isatty(1) == 1) ask(answer, sizeof answer);
+  keep_keys(answer);
   if (strstr(answer, "_Gi=31;OK") != NULL) lua_pushliteral(L, "kitty");
   else if (lists_sixel(answer)) lua_pushliteral(L, "sixel");
   else lua_pushnil(L);

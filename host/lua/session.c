@@ -71,7 +71,7 @@ gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err) {
   return GB_OK;
 }
 
-/* What was closed while a function ran: whoever called the core may still have been using it then. */
+/* What was closed while a function ran: the caller of the core may still have been using it then. */
 static void release_late (lgb_session *s) {
   while (s->nlate > 0) gb_node_unref(s->late[--s->nlate]);
 }

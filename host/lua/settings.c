@@ -211,13 +211,22 @@ static int settings_devices (lua_State *L) {
   return 1;
 }
 
-/* gb.seed(n): random tensors made from here on are functions of n and of their order */
+/* gb.seed(n, made): random tensors made from here on are functions of n and of their order, counted from 'made' */
 static int settings_seed (lua_State *L) {
   gb_graph *g = lgb_enter(L)->graph;
-  const lua_Integer n = lgb_checkinteger(L, 1);
+  const lua_Integer n = lgb_checkinteger(L, 1), made = lua_isnoneornil(L, 2) ? 0 : lgb_checkinteger(L, 2);
+  lgb_argcheck(L, made >= 0, 2, "a number of random tensors, 0 or more, expected");
   g->seed = (uint64_t)n;
-  g->next_stream = 0;
+  g->next_stream = (uint64_t)made;
   return 0;
+}
+
+/* core.seeded(): the n of gb.seed, and how many random tensors without a seed of their own were made since */
+static int settings_seeded (lua_State *L) {
+  const gb_graph *g = lgb_enter(L)->graph;
+  lua_pushinteger(L, (lua_Integer)g->seed);
+  lua_pushinteger(L, (lua_Integer)g->next_stream);
+  return 2;
 }
 
 /* gb.clock(): monotonic seconds */
@@ -240,6 +249,10 @@ static int settings_type (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_settings_functions[] = {{"clock", settings_clock},     {"config", settings_config},
-                                           {"devices", settings_devices}, {"seed", settings_seed},
-                                           {"type", settings_type},       {NULL, NULL}};
+const luaL_Reg lgb_settings_functions[] = {{"clock", settings_clock},
+                                           {"config", settings_config},
+                                           {"devices", settings_devices},
+                                           {"seed", settings_seed},
+                                           {"seeded", settings_seeded},
+                                           {"type", settings_type},
+                                           {NULL, NULL}};

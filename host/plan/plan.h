@@ -164,7 +164,7 @@ typedef struct gb_run_stats {
 } gb_run_stats;
 void gb_plan_stats (const gb_plan *p, gb_run_stats *s);
 
-/* Values that their nodes may lose. Both are called by whoever owns the ledger's reclaim hook, and when a
+/* Values that their nodes may lose. Both are called by the owner of the ledger's reclaim hook, and when a
 ** parameter is set: gb_cache_drop frees what can never be found again and then, least recently used first,
 ** up to 'bytes'; it returns the bytes freed. */
 void gb_cache_sweep (gb_graph *g);

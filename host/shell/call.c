@@ -16,6 +16,7 @@ static volatile sig_atomic_t running; /* depth of calls in progress */
 static volatile sig_atomic_t presses;
 static volatile sig_atomic_t unwinding; /* every instruction of the command raises, until it is over */
 static bool interrupted;
+static gb_status failure; /* of the last error of the library, GB_OK: another error */
 
 /* While unwinding, the hook stays set: an error that a protected call catches is raised again after it. C
 ** functions are called without the hook, so that they can release what they own. */
@@ -73,8 +74,9 @@ void lgb_watch_interrupts (lua_State *L) {
   install(on_sigint, NULL);
 }
 
-/* The error at 1 is that of Ctrl-C: an object of the library or, before it is loaded, a string. */
-static void note_interrupt (lua_State *L) {
+/* Notes what the error at 1 is. That of Ctrl-C is an object of the library or, before it is loaded, a string. */
+static void note_error (lua_State *L) {
+  failure = GB_OK;
   if (lua_type(L, 1) == LUA_TSTRING) {
     interrupted = lgb_is_interrupt_text(L, 1);
     return;
@@ -84,15 +86,27 @@ static void note_interrupt (lua_State *L) {
   lua_pop(L, 1);
   if (!ours) return;
   lua_getfield(L, 1, "code");
-  interrupted = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), gb_status_code(GB_EINTR)) == 0;
+  for (int st = 0; st < GB_NSTATUS && lua_type(L, -1) == LUA_TSTRING; st++)
+    if (strcmp(lua_tostring(L, -1), gb_status_code((gb_status)st)) == 0) failure = (gb_status)st;
+  interrupted = failure == GB_EINTR;
   lua_pop(L, 1);
+}
+
+/* Does a function of the user's run? Without one, a traceback would be of the prompt itself. */
+static bool runs_script (lua_State *L) {
+  lua_Debug ar;
+  for (int level = 1; lua_getstack(L, level, &ar); level++) {
+    lua_getinfo(L, "S", &ar);
+    if (*ar.what != 'C' && strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) != 0) return true;
+  }
+  return false;
 }
 
 /* Strings and the library's error objects get a traceback; other objects with a __tostring are printed as
 ** they are. */
 static int handle_message (lua_State *L) {
   const char *text = lua_tostring(L, 1);
-  note_interrupt(L);
+  note_error(L);
   if (lgb_push_side(L, "failed")) { /* the prompt looks at the stack while it is there */
     lua_pushvalue(L, 1);
     lua_pcall(L, 1, 0, 0);
@@ -114,7 +128,8 @@ static int handle_message (lua_State *L) {
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }
-  lgb_traceback(L, text, 1);
+  if (runs_script(L)) lgb_traceback(L, text, 1);
+  else lua_pushstring(L, text);
   return 1;
 }
 
@@ -141,3 +156,15 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
 }
 
 bool lgb_was_interrupted (void) { return interrupted; }
+
+int lgb_failure_status (void) {
+  if (interrupted) return LGB_EXIT_INTERRUPTED;
+  switch (failure) {
+    case GB_ENOTPD:
+    case GB_ENOTCONV:
+    case GB_ENAN: return LGB_EXIT_NUMERICAL;
+    case GB_ENOMEM:
+    case GB_EREFUSED: return LGB_EXIT_MEMORY;
+    default: return 1;
+  }
+}

@@ -1,6 +1,7 @@
-/* colour.c - colours of what the interpreter itself writes: errors, times, headers of tensors. */
+/* colour.c - colours and line breaks of what the interpreter itself writes: errors, times, headers of tensors. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "shell/host.h"
@@ -31,11 +32,63 @@ void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n) 
   if (coloured) fputs("\033[0m", f);
 }
 
-void lgb_put_error (FILE *f, const char *text) {
+/* The columns of the window behind a file; SIZE_MAX: there is none, or one too narrow for words. */
+static size_t columns_of (FILE *f) {
+  enum { LEAST = 20 };
+  struct winsize w;
+  const bool known = isatty(fileno(f)) == 1 && ioctl(fileno(f), TIOCGWINSZ, &w) == 0;
+  return known && w.ws_col >= LEAST ? w.ws_col : SIZE_MAX;
+}
+
+/* The column after n bytes that begin in column 'at': a character is one wide, a tab ends at a multiple of 8. */
+static size_t column_after (size_t at, const char *text, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (text[i] == '\t') at += 8 - at % 8;
+    else at += ((unsigned char)text[i] & 0xC0) != 0x80;
+  }
+  return at;
+}
+
+/* The blanks and the word at 'at', of which n bytes are left. */
+static size_t piece (const char *at, size_t n, size_t *blanks) {
+  size_t size = 0;
+  while (size < n && (at[size] == ' ' || at[size] == '\t')) size++;
+  *blanks = size;
+  while (size < n && strchr(" \t\n", at[size]) == NULL) size++;
+  return size;
+}
+
+/* Breaks lines that are wider than the window between words, not within them; what follows a break is indented.
+** 'column': where the text begins. */
+static void put_wrapped (FILE *f, const char *text, size_t n, size_t column) {
+  static const char indent[] = "  ";
+  const size_t wide = columns_of(f);
+  for (size_t i = 0, blanks; i < n;) {
+    const size_t size = piece(text + i, n - i, &blanks);
+    const size_t after = column_after(column, text + i, size);
+    const size_t skip = column > 0 && blanks > 0 && after > wide ? blanks : 0;
+    if (skip > 0) fprintf(f, "\n%s", indent);
+    fwrite(text + i + skip, 1, size - skip, f);
+    column = skip > 0 ? column_after(sizeof indent - 1, text + i + skip, size - skip) : after;
+    i += size;
+    if (i < n && text[i] == '\n') {
+      fputc(text[i++], f);
+      column = 0;
+    }
+  }
+}
+
+void lgb_put_error (FILE *f, const char *who, const char *text) {
   const char *below = strstr(text, "\nstack traceback:");
   const size_t n = below != NULL ? (size_t)(below - text) : strlen(text);
-  lgb_put_coloured(f, LGB_RED, text, n);
-  lgb_put_coloured(f, LGB_FAINT, text + n, strlen(text + n));
+  const bool coloured = lgb_is_coloured(f);
+  fputs(who, f);
+  if (coloured && n > 0) fputs(LGB_RED, f);
+  put_wrapped(f, text, n, strlen(who));
+  if (coloured && n > 0) fputs("\033[0m", f);
+  if (coloured && below != NULL) fputs(LGB_FAINT, f);
+  put_wrapped(f, text + n, strlen(text + n), 0);
+  if (coloured && below != NULL) fputs("\033[0m", f);
   fputc('\n', f);
   fflush(f);
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -19,8 +18,8 @@
 
 #include "base/interrupt.h"
 #include "lua/lgb.h"
-#include "shell/history.h"
 #include "shell/host.h"
+#include "shell/logbook.h"
 
 #define EDITOR_META "gibbous.editor"
 #define REMEMBERED 2000
@@ -33,56 +32,22 @@ struct gb_editor {
   /* malloc'ed: pasted lines to be joined with the edited one */
   char *pasted;
   bool interrupted, has_paused;
-  char file[4096]; /* the history file; "" = none */
+  gb_logbook logbook;
 };
 
 /* -- history */
-
-static void make_parents (char *path) {
-  for (char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
-    *p = '\0';
-    mkdir(path, 0700);
-    *p = '/';
-  }
-}
-
-static void find_history (gb_editor *e) {
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  int n = 0;
-  if (state != NULL && state[0] == '/') n = snprintf(e->file, sizeof e->file, "%s/gibbous/history", state);
-  else if (home != NULL) n = snprintf(e->file, sizeof e->file, "%s/.local/state/gibbous/history", home);
-  if (n <= 0 || (size_t)n >= sizeof e->file) e->file[0] = '\0';
-  else make_parents(e->file);
-}
 
 static void enter (void *ud, const char *entry) {
   HistEvent ev;
   history(ud, &ev, H_ENTER, entry);
 }
 
-static void say_of_history (const char *what, const char *why) {
-  fprintf(stderr, "gibbous: history: %s: %s\n", what, why);
-}
-
-static void read_history (gb_editor *e) {
-  gb_error err;
-  size_t damaged = 0;
-  if (e->file[0] == '\0' || access(e->file, F_OK) != 0) return; /* the first session */
-  if (gb_history_read(e->file, enter, e->history, &damaged, &err) != GB_OK)
-    say_of_history("earlier entries are not there", err.text);
-  else if (damaged > 0)
-    fprintf(stderr, "gibbous: history: %zu damaged line%s of %s left out\n", damaged, damaged == 1 ? "" : "s",
-            e->file);
-}
-
 void gb_editor_remember (gb_editor *e, const char *entry) {
-  if (e->el == NULL) return;
-  enter(e->history, entry);
-  gb_error err;
-  if (e->file[0] == '\0' || gb_history_append(e->file, entry, &err) == GB_OK) return;
-  say_of_history("this entry and later ones are not kept",
-                 err.text); /* a full disk loses history, not the session */
-  e->file[0] = '\0';
+  if (e->el != NULL && gb_logbook_begin(&e->logbook, entry)) enter(e->history, entry);
+}
+
+void gb_editor_ended (gb_editor *e, double seconds, gb_history_end end) {
+  if (e->el != NULL) gb_logbook_finish(&e->logbook, seconds, end);
 }
 
 /* -- keys */
@@ -99,7 +64,7 @@ static char *prompt_text (EditLine *el) {
 
 enum { GLANCE_MS = 50 };
 
-/* Lets the prompt's side prepare, once, while nothing is typed. */
+/* Lets the prompt's side prepare, once, as soon as nothing is typed. */
 static void use_pause (gb_editor *e) {
   if (e->has_paused) return;
   e->has_paused = true;
@@ -117,8 +82,9 @@ static int read_byte (EditLine *el, unsigned char *byte) {
       editor_of(el)->interrupted = true;
       return -1;
     }
+    if (lgb_take_key(byte)) return 1;
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
-    const int ready = poll(&p, 1, GLANCE_MS);
+    const int ready = poll(&p, 1, editor_of(el)->has_paused ? GLANCE_MS : 0);
     if (ready > 0) {
       const ssize_t n = read(STDIN_FILENO, byte, 1);
       if (n == 1 && *byte == '\0') continue;
@@ -316,8 +282,7 @@ static void start_terminal (gb_editor *e) {
   memset(&action, 0, sizeof action);
   action.sa_handler = on_resize;
   sigaction(SIGWINCH, &action, NULL);
-  find_history(e);
-  read_history(e);
+  gb_logbook_open(&e->logbook, enter, e->history);
 }
 
 static int editor_gc (lua_State *L) {

@@ -12,7 +12,10 @@
 /* call.c */
 /* As lua_pcall, with tracebacks, and with Ctrl-C raising "interrupted" in the running code or core. */
 int lgb_call (lua_State *L, int nargs, int nresults);
-bool lgb_was_interrupted (void);          /* did the last failed lgb_call end by Ctrl-C? */
+bool lgb_was_interrupted (void); /* did the last failed lgb_call end by Ctrl-C? */
+/* Statuses of the program, besides 0, 1 (an error) and 2 (a script's or command's words are wrong). */
+enum { LGB_EXIT_NUMERICAL = 4, LGB_EXIT_MEMORY = 5, LGB_EXIT_INTERRUPTED = 130 };
+int lgb_failure_status (void);            /* the one for how the last failed lgb_call ended */
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
@@ -23,7 +26,9 @@ lua_State *lgb_now_runs (lua_State *co);
 bool lgb_choose_colour (const char *when); /* "auto", "always", "never"; false: none of them */
 bool lgb_is_coloured (FILE *f);            /* a terminal, unless NO_COLOR or CLICOLOR_FORCE say otherwise */
 void lgb_put_coloured (FILE *f, const char *colour, const char *text, size_t n);
-void lgb_put_error (FILE *f, const char *text); /* a message, its traceback fainter, and a newline */
+/* Who says it ("gibbous: "), a message, its traceback fainter, and a newline. At a terminal, long lines are broken between
+** words. */
+void lgb_put_error (FILE *f, const char *who, const char *text);
 
 /* coroutine.c */
 /* Makes coroutine.resume, close and wrap, and handlers of xpcall, interruptible. A handler of xpcall for a
@@ -43,9 +48,9 @@ void lgb_repl (lua_State *L);
 void lgb_start_ticker (void);
 
 /* side.c: lualib/gibbous/prompt/ */
-/* Loads it and begins a session; 'print_values' prints what it is called with. If it does not load, the prompt does
-** without. Pushes nothing, or the error: false. */
-bool lgb_start_side (lua_State *L, lua_CFunction print_values);
+/* Loads it and begins a session, to which it gives these functions. If it does not load, the prompt does without. Pushes
+** nothing, or the error: false. */
+bool lgb_start_side (lua_State *L, const luaL_Reg *functions);
 /* Pushes its function 'name'; false, nothing pushed: there is none. */
 bool lgb_push_side (lua_State *L, const char *name);
 

@@ -12,10 +12,9 @@
 #include "shell/host.h"
 
 #define PROGRAM "gibbous"
-#define EXIT_INTERRUPTED 130
-
-static int failure_status = EXIT_FAILURE; /* a command may set another one */
 #define COLOUR "--color="
+
+static int command_status; /* what a command asks for, 0: nothing */
 
 static void usage (const char *bad) {
   if (bad != NULL)
@@ -25,7 +24,7 @@ static void usage (const char *bad) {
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
-        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
+        "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -78,8 +77,7 @@ static void print_version (void) {
 static int report (lua_State *L, int status) {
   if (status == LUA_OK) return status;
   const char *message = lua_tostring(L, -1);
-  fputs(PROGRAM ": ", stderr);
-  lgb_put_error(stderr, message != NULL ? message : "(error message not a string)");
+  lgb_put_error(stderr, PROGRAM ": ", message != NULL ? message : "(error message not a string)");
   lua_pop(L, 1);
   return status;
 }
@@ -168,8 +166,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "sweep",   "version", NULL};
+  static const char *const commands[] = {"completion", "doctor", "env",   "help",    "man",
+                                         "reference",  "stubs",  "sweep", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -178,7 +176,7 @@ static bool is_command (const char *word) {
 /* 'words' are the command's name and what follows it. The library's function returns true if all is well, or
 ** the status to exit with. */
 static int run_command (lua_State *L, int count, char **words) {
-  if (strcmp(words[0], "version") == 0) return print_version(), LUA_OK;
+  if (strcmp(words[0], "version") == 0 && count == 1) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.command");
@@ -188,7 +186,7 @@ static int run_command (lua_State *L, int count, char **words) {
   for (int i = 0; i < count; i++) lua_pushstring(L, words[i]);
   if (report(L, lgb_call(L, count, 1)) != LUA_OK) return LUA_ERRRUN;
   if (lua_isinteger(L, -1)) {
-    failure_status = (int)lua_tointeger(L, -1);
+    command_status = (int)lua_tointeger(L, -1);
     return LUA_ERRRUN;
   }
   return lua_toboolean(L, -1) ? LUA_OK : LUA_ERRRUN;
@@ -261,8 +259,7 @@ int main (int argc, char **argv) {
   lua_pushlightuserdata(L, argv);
   const int status = report(L, lua_pcall(L, 2, 1, 0));
   const bool ok = status == LUA_OK && lua_toboolean(L, -1);
-  const bool stopped = lgb_was_interrupted();
   lua_close(L);
   if (ok) return EXIT_SUCCESS;
-  return stopped ? EXIT_INTERRUPTED : failure_status;
+  return command_status != 0 ? command_status : lgb_failure_status();
 }

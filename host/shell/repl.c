@@ -9,8 +9,9 @@
 #include "lua/lgb.h"
 #include "shell/editor.h"
 #include "shell/host.h"
+#include "shell/logbook.h"
 
-#define SLOW 0.05 /* seconds from which a command's time is shown */
+#define SLOW 0.05 /* seconds from which the cost of an entry is shown */
 
 /* True if the chunk, message on top, was refused only because it is incomplete. */
 static bool is_incomplete (lua_State *L, int status) {
@@ -98,7 +99,7 @@ static gb_line read_chunk (gb_editor *e, lua_State *L, int entry, int *status, b
 
 static void report_error (lua_State *L) {
   fflush(stdout);
-  lgb_put_error(stderr, luaL_tolstring(L, -1, NULL));
+  lgb_put_error(stderr, "", luaL_tolstring(L, -1, NULL));
   lua_pop(L, 2);
 }
 
@@ -177,100 +178,118 @@ static void remember_results (lua_State *L, int entry) {
   if (lgb_call(L, n + 1, 0) != LUA_OK) report_error(L);
 }
 
+/* Tells the session that an entry will run. */
+static void announce (lua_State *L) {
+  if (lgb_push_side(L, "typed") && lgb_call(L, 0, 0) != LUA_OK) report_error(L);
+}
+
+/* Reports what a call that failed has raised, and says how the entry ended. */
+static gb_history_end failed (lua_State *L) {
+  const gb_history_end end = lgb_was_interrupted() ? GB_END_INTERRUPTED : GB_END_ERROR;
+  report_error(L);
+  return end;
+}
+
+/* "[1.2 s  cuda:0 0.9 s  peak 12 MiB]": the wall's seconds, those of a device, the bytes held beyond those before */
+static void show_cost (double seconds, const lgb_cost *c) {
+  char text[128], bytes[GB_BYTES_TEXT];
+  int n = snprintf(text, sizeof text, "[%.3g s", seconds);
+  if (c->device > 0)
+    n += snprintf(text + n, sizeof text - (size_t)n, "  %.40s %.3g s", c->device_name, c->device);
+  if (c->peak > 0)
+    n += snprintf(text + n, sizeof text - (size_t)n, "  peak %s", gb_bytes_text(c->peak, bytes));
+  n += snprintf(text + n, sizeof text - (size_t)n, "]");
+  lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)n);
+  putchar('\n');
+}
+
 /* Runs the chunk on top; the entry's text is at 'entry'. */
-static void run_chunk (gb_editor *e, lua_State *L, int entry, bool padded) {
-  const double start = gb_clock();
+static gb_history_end run_chunk (lua_State *L, int entry, bool padded) {
   const bool silent = is_silenced(lua_tostring(L, entry));
-  if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) {
-    report_error(L);
-    return;
-  }
+  announce(L);
+  if (lgb_call(L, 0, LUA_MULTRET) != LUA_OK) return failed(L);
   if (padded) lua_remove(L, entry + 1);
   remember_results(L, entry);
   const int n = lua_gettop(L) - entry;
-  if (n > 0 && !silent) {
-    luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
-    lua_pushcfunction(L, print_values);
-    lua_insert(L, entry + 1);
-    if (lgb_call(L, n, 0) != LUA_OK) report_error(L);
-  }
-  const double seconds = gb_clock() - start;
-  if (seconds > SLOW && gb_editor_is_terminal(e)) {
-    char text[32];
-    const int size = snprintf(text, sizeof text, "[%.3g s]", seconds);
-    lgb_put_coloured(stdout, LGB_FAINT, text, (size_t)size);
-    putchar('\n');
-  }
+  if (n == 0 || silent) return GB_END_OK;
+  luaL_checkstack(L, LUA_MINSTACK, "too many results to print");
+  lua_pushcfunction(L, print_values);
+  lua_insert(L, entry + 1);
+  return lgb_call(L, n, 0) == LUA_OK ? GB_END_OK : failed(L);
 }
 
 /* ":name ...". "::" begins a label. */
 static bool is_command (const char *text) { return text[0] == ':' && text[1] != ':'; }
 
-/* False: the session ends. */
-static bool run_command (lua_State *L, int entry) {
+/* stays: false if the session ends. */
+static gb_history_end run_command (lua_State *L, int entry, bool *stays) {
+  *stays = true;
+  announce(L);
   if (!lgb_push_side(L, "command")) {
     fputs("commands need the library, which did not load\n", stderr);
-    return true;
+    return GB_END_ERROR;
   }
   lua_pushvalue(L, entry);
-  if (lgb_call(L, 1, 1) != LUA_OK) {
-    report_error(L);
-    return true;
-  }
+  if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   fflush(stdout);
-  return lua_toboolean(L, -1);
+  *stays = lua_toboolean(L, -1);
+  return GB_END_OK;
 }
 
 /* "?name": prints the documentation. */
 static bool is_help (const char *text) { return text[0] == '?'; }
 
-static void show_help (lua_State *L, const char *text) {
+static gb_history_end show_help (lua_State *L, const char *text) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.help");
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
-    report_error(L);
-    return;
-  }
+  if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   lua_pushstring(L, text + 1);
-  if (lgb_call(L, 1, 1) != LUA_OK) {
-    report_error(L);
-    return;
-  }
+  if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   printf("%s\n", luaL_tolstring(L, -1, NULL));
   lua_pop(L, 2);
+  return GB_END_OK;
+}
+
+/* The line at 'entry' is the first of a chunk: reads the others, and runs it. */
+static void one_chunk (gb_editor *e, lua_State *L, int entry) {
+  int status;
+  bool padded;
+  if (read_chunk(e, L, entry, &status, &padded) != GB_LINE_READ) return;
+  const char *text = lua_tostring(L, entry);
+  const bool has_text = text[strspn(text, " \t\n")] != '\0';
+  if (has_text) gb_editor_remember(e, text);
+  const double start = gb_clock();
+  gb_history_end end = GB_END_ERROR;
+  lgb_cost_begin(L);
+  if (status == LUA_OK) end = run_chunk(L, entry, padded);
+  else report_error(L);
+  const lgb_cost cost = lgb_cost_end(L);
+  const double seconds = gb_clock() - start;
+  if (has_text) gb_editor_ended(e, seconds, end);
+  if (end == GB_END_OK && seconds > SLOW && gb_editor_is_terminal(e)) show_cost(seconds, &cost);
 }
 
 /* Reads and runs one entry; false at the end of the input. */
 static bool one_entry (gb_editor *e, lua_State *L) {
-  const int base = lua_gettop(L);
-  gb_line line = read_line(e, L, "_PROMPT", "> ", "");
-  if (line == GB_LINE_END) return false;
-  if (line == GB_LINE_INTERRUPTED) return true;
-  const int entry = base + 1;
-  if (is_command(lua_tostring(L, entry))) {
-    gb_editor_remember(e, lua_tostring(L, entry));
-    const bool stays = run_command(L, entry);
-    lua_settop(L, base);
-    return stays;
-  }
-  if (is_help(lua_tostring(L, entry))) {
-    gb_editor_remember(e, lua_tostring(L, entry));
-    show_help(L, lua_tostring(L, entry));
-    lua_settop(L, base);
-    return true;
-  }
-  int status;
-  bool padded;
-  line = read_chunk(e, L, entry, &status, &padded);
-  if (line == GB_LINE_READ) {
-    const char *text = lua_tostring(L, entry);
-    if (text[strspn(text, " \t\n")] != '\0') gb_editor_remember(e, text);
-    if (status == LUA_OK) run_chunk(e, L, entry, padded);
-    else report_error(L);
+  const int base = lua_gettop(L), entry = base + 1;
+  const gb_line line = read_line(e, L, "_PROMPT", "> ", "");
+  if (line != GB_LINE_READ) return line == GB_LINE_INTERRUPTED;
+  const char *text = lua_tostring(L, entry);
+  bool stays = true;
+  if (is_command(text) || is_help(text)) {
+    gb_editor_remember(e, text);
+    const double start = gb_clock();
+    const gb_history_end end = is_help(text) ? show_help(L, text) : run_command(L, entry, &stays);
+    gb_editor_ended(e, gb_clock() - start, end);
+  } else {
+    one_chunk(e, L, entry);
   }
   lua_settop(L, base);
-  return true;
+  return stays;
 }
+
+/* print(...): as the values of an entry; history(): see logbook.h */
+static const luaL_Reg for_the_side[] = {{"print", print_values}, {"history", lgb_history}, {NULL, NULL}};
 
 /* Sets the global 'gb'; if the library does not load, the prompt is a plain Lua. */
 static void preload (lua_State *L) {
@@ -281,7 +300,7 @@ static void preload (lua_State *L) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.inspect");
   if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
-  if (!lgb_start_side(L, print_values)) report_error(L);
+  if (!lgb_start_side(L, for_the_side)) report_error(L);
 }
 
 void lgb_repl (lua_State *L) {

@@ -3,12 +3,13 @@
 
 #define SIDE "gibbous.prompt.side" /* registry: the module's table */
 
-bool lgb_start_side (lua_State *L, lua_CFunction print_values) {
+bool lgb_start_side (lua_State *L, const luaL_Reg *functions) {
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.prompt");
   if (lgb_call(L, 1, 1) != LUA_OK) return false;
   if (lua_istable(L, -1) && lua_getfield(L, -1, "start") == LUA_TFUNCTION) {
-    lua_pushcfunction(L, print_values);
+    lua_newtable(L);
+    luaL_setfuncs(L, functions, 0);
     if (lgb_call(L, 1, 0) != LUA_OK) return lua_remove(L, -2), false;
   }
   lua_setfield(L, LUA_REGISTRYINDEX, SIDE);

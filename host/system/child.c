@@ -165,7 +165,7 @@ void gb_child_bind (pid_t parent) {
   if (getppid() != parent) raise(SIGKILL); /* it ended before the line above */
 }
 
-/* The twenty-second word of /proc/PID/stat; the second is a name in brackets that may hold anything. */
+/* The twenty-second word of /proc/PID/stat; the second is a name in brackets that may hold anything, the third the state. */
 uint64_t gb_process_started (pid_t pid) {
   char path[64], text[1024];
   snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
@@ -175,6 +175,8 @@ uint64_t gb_process_started (pid_t pid) {
   fclose(f);
   text[n] = '\0';
   const char *at = strrchr(text, ')');
+  if (at == NULL || at[1] == '\0' || strchr("ZXx", at[2]) != NULL)
+    return 0; /* it has ended, and nobody asked how */
   for (int word = 2; at != NULL && word < 22; word++) at = strchr(at + 1, ' ');
   return at == NULL ? 0 : strtoull(at, NULL, 10);
 }

@@ -43,7 +43,8 @@ void gb_child_close (gb_child *child);
 /* This process ends (SIGKILL) when the process 'parent' that started it ends, at once if it has already. It leaves no core file. */
 void gb_child_bind (pid_t parent);
 
-/* The time when a running process started, in ticks since the system did; 0 where there is no such process. With the number of the
+/* The time when a running process started, in ticks since the system did; 0 where there is no such process, or it
+** has ended. With the number of the
 ** process it names a process for good. */
 uint64_t gb_process_started (pid_t pid);
 

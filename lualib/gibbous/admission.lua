@@ -1,5 +1,5 @@
---- Who is asked before a fit takes memory: nobody, unless this process runs a trial of a sweep (sweep/trial.lua), which then may end
--- the process to be started again where there is more room.
+--- Who is asked before a fit takes memory: nobody, unless this process runs a trial of a sweep (sweep/trial.lua), which then may
+-- end the process to be started again where there is more room.
 local M <const> = {}
 
 local ask

@@ -26,6 +26,13 @@ end
 
 M.doctor, M.env = report "doctor", report "env"
 
+--- With --json; the program itself prints what 'gibbous version' says.
+function M.version(words)
+  if not wants_json(words) then return complain(("version takes --json alone, got '%s'"):format(table.concat(words, " "))) end
+  print(core.json_encode{gibbous = core.version, lua = _VERSION, build = core.build})
+  return true
+end
+
 --- What '?' says at the prompt; the parts of the library are there to be explained. A word that names nothing is looked for.
 function M.help(words)
   local answer <const>, topic <const> = require "gibbous.reference.answer", table.concat(words, " ")
@@ -39,6 +46,13 @@ end
 function M.man(words)
   if #words > 0 then return complain("man takes no words, got '" .. words[1] .. "'") end
   io.write(require "gibbous.reference.man"())
+  return true
+end
+
+function M.completion(words)
+  local shell <const> = #words == 1 and require "gibbous.reference.completion"[words[1]]
+  if not shell then return complain "completion needs a shell: gibbous completion bash|zsh|fish" end
+  io.write(shell())
   return true
 end
 

@@ -1,5 +1,7 @@
 --- The reports of 'gibbous doctor' and 'gibbous env': what was found, and how to mend what is missing. Changes nothing.
 local core <const> = require "gibbous.core"
+local progress_line <const> = require "gibbous.progress_line"
+local screen <const> = require "gibbous.plot.screen"
 
 local M <const> = {}
 
@@ -96,19 +98,43 @@ local function kernels(devices)
   return table.concat(lines, "; ")
 end
 
+local function terminal()
+  if not core.isatty(1) then return "stdout is not one" end
+  local ok <const>, kind <const> = pcall(screen.kind, true)
+  return ("%s columns, %s, figures as %s"):format(core.columns(1) or "unknown", progress_line.is_utf8() and "UTF-8"
+    or "not UTF-8 by LC_ALL, LC_CTYPE and LANG", ok and kind or kind.message)
+end
+
+-- The directory and the type of the file system that it is on: that of the longest mount point above it.
+local function working_directory()
+  local path <const> = set "PWD"
+  if not path then return "unknown: PWD is not set" end
+  local f <close> = io.open "/proc/self/mounts"
+  local longest, kind = -1, nil
+  for line in f and f:lines() or function() end do
+    local point, type_ <const> = line:match "^%S+ (%S+) (%S+)"
+    point = (point or ""):gsub("\\040", " ")
+    local above <const> = point == "/" or (path .. "/"):sub(1, #point + 1) == point .. "/"
+    if point ~= "" and above and #point >= longest then longest, kind = #point, type_ end
+  end
+  return kind and ("%s, on %s"):format(path, kind) or path
+end
+
 --- The facts, as a list of {name, text}.
 local function facts()
   local devices <const> = core.devices()
   local cpu <const> = devices[1]
   local report <const> = core.memory.report()
   return {
-    {"gibbous", core.version}, {"lua", _VERSION}, {"processor", processor()},
+    {"gibbous", core.version}, {"commit", core.build.commit}, {"build", core.build.kind}, {"compiler", core.build.compiler},
+    {"lua", _VERSION}, {"processor", processor()},
     {"instruction set", cpu.isa}, {"threads", tostring(cpu.threads)},
     {"system", first_line "/proc/sys/kernel/osrelease" or "unknown"},
     {"BLAS", cpu.blas}, {"BLAS library", loaded "libopenblas" or loaded "libblas" or "not found among the mapped libraries"},
     {"elementary functions", loaded "libsleef" or "built in"},
     {"wisdom", wisdom()}, {"memory limit", gib(report.limit)}, {"devices", names_of(devices)},
     {"GPUs", gpus(devices)}, {"kernels of GPUs", kernels(devices)},
+    {"terminal", terminal()}, {"working directory", working_directory()},
     {"package.path", package.path}, {"package.cpath", package.cpath},
   }
 end

@@ -57,8 +57,8 @@ end
 
 -- Parts of the library: gb.x is require "gibbous.x".
 local parts <const> = {
-  "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "mpi", "nn", "optim", "plot",
-  "precond", "priors", "profile", "progress", "report", "solvers", "sweep",
+  "bo", "cli", "data", "dispatch", "func", "gp", "kernels", "kmeans", "likelihoods", "means", "memory", "mpi", "nn", "optim",
+  "plot", "precond", "priors", "profile", "progress", "report", "solvers", "sweep",
 }
 
 local part_of <const> = {}

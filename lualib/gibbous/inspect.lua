@@ -68,10 +68,23 @@ function show(v, path, depth)
   return table_text(v, path, depth)
 end
 
+--- A function or a part of the library by its name and what the documentation says first; nil for what is neither.
+local function documented(v)
+  if type(v) ~= "function" and type(v) ~= "table" then return nil end
+  local e <const> = require "gibbous.reference".of_value(v)
+  if e == nil then return nil end
+  local kind <const> = type(v) == "function" and "function" or "part of the library"
+  local line <const> = e.line:gsub("%.$", "")
+  local said <const> = ("%s: %s, %s (?%s)"):format(e.name, kind, line, e.name)
+  return require "gibbous.reference.text".wrapped(said, width, "", "  ")
+end
+
 --- The text the prompt prints for a value, in so many columns. A tensor of one element prints as its number and says that it is a
 -- tensor.
 local function inspect(v, columns)
   width = columns and math.min(columns, WIDTH) or WIDTH
+  local known <const> = documented(v)
+  if known then return known end
   if core.type(v) == "tensor" and v.numel == 1 then return ("%s  (a tensor of %s)"):format(v, v.dtype) end
   if type(v) == "table" then
     local meta <const> = debug.getmetatable(v)

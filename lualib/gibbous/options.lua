@@ -30,7 +30,7 @@ function M.nearest(name, names)
   return core.nearest(name, sorted)
 end
 
---- Is v a whole number? Strings of digits, which math.tointeger takes, are none: they cannot be compared with numbers.
+--- Is v a whole number? A string of digits is not, although math.tointeger takes it: it cannot be compared with numbers.
 function M.integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
 
 local integral <const> = M.integral

@@ -27,7 +27,8 @@ local function pruning(v)
 end
 
 local spec <const> = {
-  name = "string", run = "function", space = is_plain, repeats = function(v) return is_plain(v) or options.integral(v) and v > 0 end,
+  name = "string", run = "function", space = is_plain,
+  repeats = function(v) return is_plain(v) or options.integral(v) and v > 0 end,
   search = {"grid", "random", "sobol", "gp"}, trials = "count", seed = "integer", metric = "string", goal = {"min", "max"},
   budget = is_plain, memory = bytes_or_function, devices = is_plain, share = "count",
   prune = function(v) return type(v) == "string" or is_plain(v) end,

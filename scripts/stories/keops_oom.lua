@@ -10,6 +10,10 @@ local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 
 local n <const> = math.tointeger(arg and tonumber(arg[1]) or 217437)
+if not n or 4 * n * n <= 2^30 then
+  io.stderr:write "usage: keops_oom.lua [n], more than 16,384 points: fewer have a matrix that fits the limit of 1 GiB\n"
+  os.exit(2)
+end
 local function GiB(bytes) return ("%.1f GiB"):format(bytes / 2 ^ 30) end
 local function MiB(bytes) return ("%.2f MiB"):format(bytes / 2 ^ 20) end
 

@@ -70,6 +70,21 @@ describe("gibbous doctor and env", function()
   end)
 end)
 
+describe("gibbous version and env", function()
+  it("say of which source and how the program was built", function()
+    local version <const> = core.json_decode((process.run{"version", "--json"}))
+    assert.same({gibbous = core.version, lua = _VERSION, build = core.build}, version)
+    assert.matches("^[%w.-]+$", version.build.commit)
+    assert.matches("%d+%.%d+", version.build.compiler)
+    assert.equal(core.build.commit, core.json_decode((process.run{"env", "--json"})).commit)
+    assert.matches("\nbuild +" .. core.build.kind .. "\n", (process.run{"env"}))
+  end)
+
+  it("refuses other words", function()
+    assert.equal("gibbous: version takes --json alone, got 'x'\n", (select(2, process.run{"version", "x"})))
+  end)
+end)
+
 describe("gibbous stubs", function()
   it("writes declarations that Lua can read, and settings once", function()
     with_directory(function(path)
@@ -155,5 +170,59 @@ describe("gibbous man", function()
     local requests <const> = {}
     for word in page:gmatch "\n([.'][^%s]*)" do requests[word] = true end
     assert.same({[".B"] = true, [".SH"] = true, [".TP"] = true, [".br"] = true}, requests)
+  end)
+end)
+
+describe("gibbous completion", function()
+  local here <const> = process.binary:match "^(.*)/[^/]*$"
+
+  --- What bash offers for the last of the words, one a line.
+  local function offered(...)
+    local out, err <const> = process.run({"-c", [[
+      PATH=$1:$PATH
+      source <(gibbous completion bash)
+      shift
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      _gibbous gibbous "${@: -1}"
+      printf '%s\n' "${COMPREPLY[@]}"]], "bash", here, "gibbous", ...}, {program = "bash"})
+    assert.equal("", err)
+    return out
+  end
+
+  it("completes commands, options, their words and names in bash", function()
+    assert.matches("^doctor\n", offered "doct")
+    assert.equal("--color=auto\n--color=always\n--color=never\n", offered "--c")
+    assert.equal("--json\n", offered("env", ""))
+    assert.equal("zsh\n", offered("completion", "z"))
+    assert.equal("gb.kernels.matern12\ngb.kernels.matern32\ngb.kernels.matern52\n", offered("help", "gb.kernels.mat"))
+    assert.equal("tensor.matmul\n", offered("help", "tensor.matm"))
+    assert.matches("README.md\n", offered "READ")
+  end)
+
+  it("knows every command", function()
+    for _, shell in ipairs{"bash", "zsh", "fish"} do
+      local script <const> = process.run{"completion", shell}
+      for _, e in ipairs(reference.all()) do
+        local name <const> = e.kind == "command" and e.call:match "^gibbous (%l+)"
+        if name and name ~= "script" then assert.matches("%f[%w]" .. name .. "%f[%W]", script) end
+      end
+    end
+  end)
+
+  it("is a script that the shell can read", function()
+    for shell, option in pairs{bash = "-n", zsh = "-n", fish = "--no-execute"} do
+      if os.execute("command -v " .. shell .. " >/dev/null") then
+        local _, err <const>, code <const> = process.run({option}, {program = shell, input = (process.run{"completion", shell})})
+        assert.same({"", 0}, {err, code})
+      end
+    end
+  end)
+
+  it("needs a shell that it knows", function()
+    local message <const> = "gibbous: completion needs a shell: gibbous completion bash|zsh|fish\n"
+    for _, words in ipairs{{"completion"}, {"completion", "csh"}, {"completion", "bash", "zsh"}} do
+      local out <const>, err <const>, code <const> = process.run(words)
+      assert.same({"", message, 1}, {out, err, code})
+    end
   end)
 end)

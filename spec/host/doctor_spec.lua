@@ -65,6 +65,27 @@ describe("gibbous env", function()
     end
   end)
 
+  it("says what the terminal shows", function()
+    assert.equal("stdout is not one", fact("terminal", {}, {}))
+    local function shown(env)
+      return support.with(core, {isatty = function() return true end, columns = function() return env.columns end},
+        function() return fact("terminal", {}, env) end)
+    end
+    assert.equal("80 columns, UTF-8, figures as kitty", shown{columns = 80, LANG = "C.UTF-8", GIBBOUS_GRAPHICS = "kitty"})
+    assert.equal("unknown columns, not UTF-8 by LC_ALL, LC_CTYPE and LANG, figures as ascii", shown{LC_ALL = "C", TERM = "dumb"})
+    assert.matches("figures as GIBBOUS_GRAPHICS must be", shown{GIBBOUS_GRAPHICS = "x"})
+  end)
+
+  it("says on which file system it runs", function()
+    local mounts <const> = "/dev/a / ext4 rw 0 0\nserver:/h /home nfs4 rw 0 0\nb /home/my\\040data tmpfs rw 0 0\n"
+    local function directory(path) return fact("working directory", {["/proc/self/mounts"] = mounts}, {PWD = path}) end
+    assert.equal("/home/x, on nfs4", directory "/home/x")
+    assert.equal("/homes, on ext4", directory "/homes")
+    assert.equal("/home/my data, on tmpfs", directory "/home/my data")
+    assert.equal("/x", fact("working directory", {}, {PWD = "/x"}))
+    assert.equal("unknown: PWD is not set", fact("working directory", {}, {}))
+  end)
+
   it("says where compiled kernels are kept, and what GPUs say of theirs", function()
     local function kernels(env) return fact("kernels of GPUs", {}, env) end
     assert.equal("kept nowhere: neither XDG_CACHE_HOME nor HOME is set", kernels{XDG_CACHE_HOME = "c"})

@@ -50,6 +50,18 @@ describe("results of the prompt", function()
   end)
 end)
 
+describe("a function or a part of the library", function()
+  it("is shown by its name and what it does, but not by print", function()
+    local out <const> = session("gb.gp.exact\ngb.linalg\nf = gb.cat\nf\n"
+      .. "print(gb.linalg == nil, tostring(gb.gp):match '^table')\n")
+    assert.equal("gb.gp.exact: function, Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel)\n  (?gb.gp.exact)\n"
+      .. "gb.linalg: part of the library, Linear algebra (?gb.linalg)\n"
+      .. "gb.cat: function, Joins tensors along dimension d (?gb.cat)\nfalse\ttable\n", out)
+    local narrow <const> = session "require 'gibbous.window'.columns = function() return 30 end\nprint\n{}\nfunction f() end\nf\n"
+    assert.matches("^function: 0x%x+\n{}\nfunction: 0x%x+\n$", narrow)
+  end)
+end)
+
 describe("an entry that fails", function()
   it("has the line of the entry, and the frames of the library as one line", function()
     local _, err <const> = session "gb.gp.exact{noise = .1}\n"
@@ -82,6 +94,17 @@ describe("an entry that fails", function()
     assert.matches("^no error to look at", (session ":up\n"))
   end)
 
+  it("while it was displayed has a line, frames for :debug, and no traceback of the prompt itself", function()
+    local out <const>, err <const> = session "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:debug\n:debug _.shape\n"
+    assert.matches("^stdin:1: the leading minor of order 2 of 2 is not positive[^\n]*\n$", err)
+    assert.equal("> 1  stdin:1: in the display of _\n      _ = tensor 2x2 f64\n2x2\n", (out:gsub("^1", "> 1")))
+    local later <const> = session "7\n:debug 8, 'a', gb.linalg.cholesky(-gb.eye(3)), gb.ones(2)\n:debug\n"
+    assert.equal("7\n1  stdin:1: in the display of _\n      _ = tensor 3x3 f64\n", (later:gsub("\n> 1", "\n1")))
+    local own <const>, boom <const> = session "setmetatable({}, {__tostring = function() error 'boom' end})\n:debug\n:who\n"
+    assert.matches("^stdin:1: boom\nstack traceback:\n", boom)
+    assert.matches("1  stdin:1: in function <stdin:1>\n  2  stdin:1: in the display of _\n      no locals\n", own)
+  end)
+
   it("holds no tensor of its frames", function()
     local out <const> = session("do local t = gb.rand(100000):eval() error 'x' end\ncollectgarbage() collectgarbage()\n"
       .. "gb.memory.report().tensor\n")
@@ -110,6 +133,16 @@ describe("a command", function()
     for line in out:gmatch "[^\n]+" do assert.is_true(#line <= 60, line) end
   end)
 
+  it("and help are broken between words where the window is narrow", function()
+    local narrow <const> = "require 'gibbous.window'.columns = function() return 44 end\n"
+    local out <const> = session(narrow
+      .. "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:why\n?m.fit\n?gb.gp.exact\n??leading minor\n?print\n?for\n??\n")
+    for line in out:gsub("  example\n.-\n%f[^ \n]", ""):gmatch "[^\n]+" do
+      assert.is_true(utf8.len(line) <= 44 or line:find "^    " ~= nil, line)
+    end
+    assert.matches("worth a try: add to the diagonal %(the noise\n  of a model, or A %+ 1e%-6 %* gb%.eye%(n%)%); look\n", out)
+  end)
+
   it("that does not exist names the nearest; what is mistyped gets no traceback", function()
     local _, err <const> = session(":timit 1\n:zzzzzz\n:mem 1\n:save\n:run\n:time\n:time )\n:run /dev/null/x.lua\n"
       .. ":\n: timit\n:plot 1 +\n")
@@ -118,6 +151,13 @@ describe("a command", function()
       .. "an expression or a statement is missing\nstdin:1: unexpected symbol near ')'\n"
       .. "/dev/null/x.lua: Not a directory\na command is missing; :help lists them\n"
       .. "there is no command :timit, did you mean :timeit?\nstdin:1: unexpected symbol near <eof>\n", err)
+  end)
+
+  it("takes nothing after it where it has no argument, and goes on", function()
+    local out <const>, err <const> = session ":quit now\n:up 2\n:down 2\n:reload all\n7\n"
+    assert.equal("7\n", out)
+    assert.equal(":quit takes nothing after it\n:up takes nothing after it\n:down takes nothing after it\n"
+      .. ":reload takes nothing after it\n", err)
   end)
 
   it("is not a label", function()
@@ -180,7 +220,8 @@ describe("a command", function()
     assert.matches("position\n", (session ":plot gb.linspace(0, 1, 9)\n"))
     assert.matches("┤", (session ":plot {1, 2, 3}, gb.tensor{3, 1, 2}\n"))
     assert.matches("┤", (session ":plot gb.plot.figure{}:line(gb.linspace(0, 1, 3), gb.ones(3))\n"))
-    assert.matches(":plot draws a vector, x and y, a matrix, a model or a figure, got string", (select(2, session ":plot 'x'\n")))
+    assert.equal(":plot draws a vector, x and y, a matrix, a model or a figure, got string\n", (select(2, session ":plot 'x'\n")))
+    assert.equal(":plot draws a vector, x and y, a matrix, a model or a figure, got nil\n", (select(2, session ":plot nonsense\n")))
   end)
 
   it(":save writes a script that runs and prints the same", function()
@@ -194,6 +235,24 @@ describe("a command", function()
     assert.equal(out:gsub("written to [^\n]*\n$", ""), saved)
     assert.is_nil(contents(path):find("nil ..", 1, true))
     assert.matches("Not a directory\n$", (select(2, session ":save /dev/null/x.lua\n")))
+  end)
+
+  it(":save writes a script that makes the same random numbers, also where entries failed and commands made some", function()
+    local path <const>, _ <close> = temporary()
+    local typed <const> = "gb.rand(2)\nlocal y = gb.rand(3) error 'x'\ngb.rand(2)\n:time gb.rand(4)\n:nosuch\ngb.randn(2)\n"
+      .. "gb.seed(5)\nx = gb.rand(2)\nx + y\nx\ngb.rand(2)\n"
+    local function pairs_in(text)
+      local list <const> = {}
+      for values in text:gmatch "tensor 2 f64[^\n]*\n([^\n]*)\n" do list[#list + 1] = values end
+      return list
+    end
+    local printed <const> = pairs_in((session(typed .. ":save " .. path .. "\n")))
+    local saved <const>, err <const> = run{path}
+    assert.equal("", err)
+    assert.equal(5, #printed)
+    assert.same(printed, pairs_in(saved))
+    assert.is_truthy(contents(path):find("gb.seed(0, 2)", 1, true))
+    assert.is_nil(contents(path):find("gb.seed(5, 1)", 1, true))
   end)
 
   it(":save without results that are named has none of their kind", function()
@@ -234,6 +293,83 @@ describe("a command", function()
     assert.matches("nothing has changed in amod\namod: 2 functions replaced, 1 new\n2\t2\t5\t3\n"
       .. "amod: not reloaded: [^\n]*half\n2\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n2\n$", out)
     assert.matches("^no module in Lua was required\n", (session ":reload\n"))
+  end)
+
+  it(":history lists entries with when, where, how long and how they ended", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir -p " .. folder .. "/.local/state/gibbous/history")
+    local env <const> = {env = "-u XDG_STATE_HOME TZ=UTC HOME=" .. folder}
+    local file <const> = folder .. "/.local/state/gibbous/history"
+    assert.matches("not a plain file\n", (select(2, session(":history\n", env))))
+    os.execute("rmdir " .. file)
+    assert.equal("no entry is kept: the history begins with what is typed at a terminal\n", (session(":history\n", env)))
+    do
+      local f <close> = assert(io.open(file, "w"))
+      f:write("old = 1\n\\@86400.000001-7\t", folder, "/w\tm:fit(x, y)\n\\=86400.000001-7\t12.5\tinterrupted\n",
+        "\\@86460.5-7\t/tmp\tfor i = 1, 2 do\\nend\n\\=86460.5-7\t0.001\tok\n\27[2J\n\\@86520.5-7\t/tmp\terror 'é'\n",
+        "\\=86520.5-7\t2e-6\terror\n\\@86580.5-7\t/tmp\tkilled(", ("é"):rep(200), ")\n")
+    end
+    local out <const> = session(":history\n:history --failed\n:history --failed fit x\n:history --failed old\n"
+      .. ":history zz yy\n", env)
+    os.execute("rm -r " .. folder)
+    local heading <const> = "typed +took +ended +directory +entry\n%-+\n"
+    local fit <const> = "1970%-01%-02 00:00  12.5 s +interrupted  ~/w +m:fit%(x, y%)\n"
+    local failed <const> = "1970%-01%-02 00:02  2 us +error +/tmp +error 'é'\n"
+    local damaged <const> = "1 damaged line left out\n"
+    assert.matches("^" .. heading .. " +old = 1\n" .. fit .. "1970%-01%-02 00:01  1 ms +ok +/tmp +for i = 1, 2 do %.%.%.\n"
+      .. failed .. "1970%-01%-02 00:03 +/tmp +killed%(" .. ("é"):rep(29) .. " %.%.%.\n" .. damaged .. heading .. fit .. failed
+      .. damaged .. heading .. fit .. damaged .. "none of 5 entries failed and has 'old'\n" .. damaged
+      .. "none of 5 entries has 'zz' and 'yy'\n" .. damaged .. "$", out)
+  end)
+
+  it(":autoreload looks before each entry, and says what it did", function()
+    local folder <const> = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local function write(text)
+      return ("do local f = io.open('%s/amod.lua', 'w') f:write(%q) f:close() end\n"):format(folder, text)
+    end
+    local typed <const> = ("package.path = '%s/?.lua'\n"):format(folder)
+      .. write "local M = {n = 1} function M.f() return M.n end return M"
+      .. "a = require 'amod'\n:autoreload\n:autoreload on\na.n = 5\n"
+      .. write "local M = {n = 2} local function n() return M.n end function M.f() return n() * 10 end return M"
+      .. "a.f(), a.n\n"
+      .. write "local M = = {}" .. "a.f()\na.f()\n"
+      .. write "local M = {} function M.f() return M.n + 1 end return M" .. ":time a.f()\n:autoreload off\n"
+      .. write "local M = {} function M.f() return 0 end return M" .. "a.f()\n:autoreload maybe\n"
+    local out <const>, err <const> = session(typed)
+    os.execute("rm -r " .. folder)
+    assert.matches("^required modules are read again by :reload only\nrequired modules are looked at before each entry\n50\t5\n"
+      .. "50\n50\n6\nwall [^\n]*\n[^\n]*\nrequired modules are read again by :reload only\n6\n$", out)
+    assert.matches("^amod: 1 function replaced, 0 new\namod: not reloaded: [^\n]*unexpected symbol[^\n]*\n"
+      .. "amod: 1 function replaced, 0 new\n:autoreload takes on or off, got 'maybe'\n$", err)
+  end)
+
+  it(":pin keeps a result that is held weakly, :unpin lets go of it", function()
+    local collect <const> = "collectgarbage() collectgarbage()\n"
+    local made <const> = "gb.rand(100000):eval();\n"
+    local out <const> = session(made .. ":pin\n" .. made .. ":pin K\n" .. made .. collect .. "gb.memory.report().tensor\n:who\n"
+      .. "K.numel\n:unpin K\n" .. collect .. "gb.memory.report().tensor\n:unpin\n" .. collect .. "gb.memory.report().tensor\n")
+    assert.equal("kept as pin1; :unpin pin1 lets go of it\nkept as K; :unpin K lets go of it\n1600000\n"
+      .. "name  kind    what        bytes   line     kept\n" .. ("-"):rep(50) .. "\n"
+      .. "K     tensor  100000 f64  800 kB  stdin:1  by :pin\npin1  tensor  100000 f64  800 kB  stdin:1  by :pin\n100000\n"
+      .. "no longer kept: K\n800000\nno longer kept: pin1\n0\n", out)
+  end)
+
+  it(":pin takes a free name that moves with nothing", function()
+    local out <const>, err <const> = session(":pin\nx = 1\n2\n:pin x\n:pin a b\n:pin end\n:pin _2\n:unpin\n:unpin x\n:pin y\n"
+      .. "3\n:pin y\nx, y\ny = 4\n:unpin y\n")
+    assert.equal("2\nkept as y; :unpin y lets go of it\n3\nkept as y; :unpin y lets go of it\n1\t3\n", out)
+    assert.equal("there is no result to keep: an expression gives one\nx is a variable already: choose another name\n"
+      .. "'a b' cannot name a variable\n'end' cannot name a variable\n_2 moves on with the next result: choose another name\n"
+      .. "no result is kept\nno result is kept as x\nno result is kept as y\n", err)
+  end)
+
+  it(":save writes what was kept", function()
+    local path <const>, _ <close> = temporary()
+    session("3 + 4\n:pin K\nK + 1\n:save " .. path .. "\n")
+    assert.equal("7\n8\n", (run{path}))
   end)
 
   it(":quit ends the session", function()
@@ -369,6 +505,24 @@ describe("completion", function()
     assert.equal(0, called)
   end)
 
+  it("loads no part of the library, and reads of the documentation what it needs", function()
+    local out <const>, err <const> = run({"-e", [[
+      gb = require "gibbous"
+      local parse, described = require "gibbous.reference.parse", 0
+      local describe = parse.describe
+      function parse.describe(e) described = described + 1 return describe(e) end
+      local complete = require "gibbous.prompt.complete"
+      for _, text in ipairs{"gb.linsp", "gb.gp.exact{ker", "gb.kernels.rbf{}:nam", "gb.plot.figure{}:hea", "gb.rand(3):logsume"} do
+        print(complete(text)[1])
+      end
+      for name in pairs(package.loaded) do
+        if name:find "^gibbous%.gp" or name:find "^gibbous%.plot" or name:find "^gibbous%.kernels" then print(name) end
+      end
+      print(described < 20)]]})
+    assert.equal("", err)
+    assert.equal("linspace\nkernel\nnamed\nheatmap\nlogsumexp\ntrue\n", out)
+  end)
+
   it("has the keys of options that are not given yet", function()
     assert.same({"kernel", 3}, {names "gb.gp.exact{ker"})
     has("gb.gp.exact{kernel = k, ", "noise", "likelihood")
@@ -384,6 +538,19 @@ describe("completion", function()
     assert.same({"f16 f32 f64", 1}, {names 'x:to{dtype = "f'})
     has('m:fit(x, x, {objective = "', "mll", "loo")
     has("m:fit(x, x, {objective = '", "mll", "loo")
+  end)
+
+  it("has the paths of a model's parameters in m:get and m:set", function()
+    local all <const> = "kernel.lengthscale kernel.variance likelihood.noise"
+    for _, text in ipairs{'m:get "', "m:get('", 'm:set("', 'm:set{["', 'm:set({["', 'm:set{["kernel.variance"] = 2, ["'} do
+      assert.same({all, 0}, {names(text)}, text)
+    end
+    assert.same({"kernel.lengthscale", 8}, {names 'm:get "kernel.l'})
+    assert.same({'["kernel.lengthscale"] ["kernel.variance"] ["likelihood.noise"]', 0}, {names "m:set{"})
+    for _, text in ipairs{'m:set("kernel.variance", "', 'zz:get "', 'gb.gp.exact{kernel = k, noise = 1}:get "', 't:get "', 'x["',
+      't[{["', 'get "', 'm.get "', '{["'} do
+      assert.equal("", (names(text)), text)
+    end
   end)
 
   it("has files in strings that are paths, and no names", function()

@@ -1,6 +1,7 @@
 --- The pages under docs/ speak of files that exist, and the page of the architecture stays short.
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
+local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 
 local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.md", "docs/tutorial.md",
@@ -73,6 +74,14 @@ describe("the pages of docs/", function()
       end
     end
     assert.is_true(count > 120, tostring(count))
+  end)
+
+  it("compare with other libraries by the results that a script recorded", function()
+    local printed <const>, err <const>, code <const> = process.run{"scripts/bench/peers.lua", "--from",
+      "scripts/bench/peers/results.csv"}
+    assert.same({"", 0}, {err, code})
+    assert.is_truthy(printed:find("GPyTorch", 1, true) and printed:find("KeOps", 1, true))
+    assert.is_truthy(support.read "README.md":find(printed, 1, true), "README.md does not have this table:\n" .. printed)
   end)
 
   it("have an architecture of at most 200 lines", function()

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -322,9 +324,12 @@ static gb_status get_tensors (const char *path) {
   return st;
 }
 
-static void ignore (void *ud, const char *entry) { (void)ud, (void)entry; }
-
-static gb_status get_history (const char *path) { return gb_history_read(path, ignore, NULL, NULL, &err); }
+static gb_status get_history (const char *path) {
+  gb_history h;
+  const gb_status st = gb_history_read(path, &h, &err);
+  gb_history_clear(&h);
+  return st;
+}
 
 /* Missing wisdom is not an error; a missing file represents every file that cannot be read. */
 static gb_status get_wisdom (const char *path) {
@@ -338,7 +343,8 @@ static gb_status put_history (const char *path, size_t n) {
   static char entry[1 << 14];
   memset(entry, 'x', n);
   entry[n] = '\0';
-  return gb_history_append(path, entry, &err);
+  char id[GB_HISTORY_ID];
+  return gb_history_begin(path, entry, id, &err);
 }
 
 static gb_status put_packed (const char *path, size_t n) {
@@ -453,66 +459,154 @@ static void no_memory_at_any_point_is_an_error_and_no_leak (void **state) {
 
 /* -- the history */
 
-typedef struct list {
-  int n;
-  char last[64];
-} list;
-
-static void collect (void *ud, const char *entry) {
-  list *l = ud;
-  l->n++;
-  snprintf(l->last, sizeof l->last, "%s", entry);
+static gb_status begin_entry (const char *path, const char *text) {
+  char id[GB_HISTORY_ID];
+  return gb_history_begin(path, text, id, &err);
 }
 
 static void an_entry_is_there_whole_or_not_at_all (void **state) {
   (void)state;
   char path[384];
-  list l = {0};
+  gb_history h;
   in_folder("history", path);
-  assert_int_equal(gb_history_append(path, "x = 1", &err), GB_OK);
-  assert_int_equal(gb_history_append(path, "for i = 1, 2 do\n  print 'a\\b'\nend", &err), GB_OK);
+  assert_int_equal(begin_entry(path, "x = 1"), GB_OK);
+  assert_int_equal(begin_entry(path, "for i = 1, 2 do\n\tprint 'a\\b'\nend"), GB_OK);
   short_write = 3;
-  assert_int_equal(gb_history_append(path, "y = 2", &err), GB_EIO);
+  assert_int_equal(begin_entry(path, "y = 2"), GB_EIO);
   short_write = 0;
   writes_left = 0;
-  assert_int_equal(gb_history_append(path, "y = 2", &err), GB_EIO);
+  assert_int_equal(begin_entry(path, "y = 2"), GB_EIO);
   writes_left = -1;
-  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
-  assert_int_equal(l.n, 2);
-  assert_string_equal(l.last, "for i = 1, 2 do\n  print 'a\\b'\nend");
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 2);
+  assert_int_equal(h.damaged, 0);
+  assert_string_equal(h.entry[1].text, "for i = 1, 2 do\n\tprint 'a\\b'\nend");
+  gb_history_clear(&h);
+}
+
+static void an_entry_has_its_time_directory_duration_and_end (void **state) {
+  (void)state;
+  char path[384], here[4096], first[GB_HISTORY_ID], second[GB_HISTORY_ID];
+  gb_history h;
+  in_folder("history", path);
+  write_bytes(path, "of an older version\n", 20);
+  assert_int_equal(gb_history_begin(path, "x = 1", first, &err), GB_OK);
+  assert_int_equal(gb_history_begin(path, "\\@y", second, &err), GB_OK);
+  assert_int_equal(gb_history_finish(path, second, 0.25, GB_END_INTERRUPTED, &err), GB_OK);
+  assert_int_equal(gb_history_finish(path, first, 1.5, GB_END_OK, &err), GB_OK);
+  assert_int_equal(gb_history_finish(path, "1.000000-1", 1.5, GB_END_ERROR, &err), GB_OK);
+  assert_int_equal(begin_entry(path, "killed"), GB_OK);
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 4);
+  assert_int_equal(h.damaged, 0);
+  const gb_history_entry *old = &h.entry[0], *x = &h.entry[1], *y = &h.entry[2], *killed = &h.entry[3];
+  assert_string_equal(old->text, "of an older version");
+  assert_true(old->began == 0 && old->end == GB_END_UNKNOWN && *old->directory == '\0');
+  assert_string_equal(x->text, "x = 1");
+  assert_string_equal(x->directory, getcwd(here, sizeof here));
+  assert_true(fabs(x->began - (double)time(NULL)) < 100 && x->seconds == 1.5 && x->end == GB_END_OK);
+  assert_string_equal(y->text, "\\@y");
+  assert_true(y->seconds == 0.25 && y->end == GB_END_INTERRUPTED && y->began >= x->began);
+  assert_true(killed->end == GB_END_UNKNOWN && killed->began >= y->began);
+  gb_history_clear(&h);
 }
 
 static void only_text_comes_back_from_the_history (void **state) {
   (void)state;
   char path[384];
-  list l = {0};
-  size_t damaged = 0;
+  gb_history h;
   const char lines[] = "good\n\x1b[2J\nnul\0nul\n\xFF\xFE\n\xC0\xAF\n\xED\xA0\x80\n\xC2\x9B"
                        "2J\n\n\xC3\xA9 = 1\tand\\";
   in_folder("history", path);
   write_bytes(path, lines, sizeof lines - 1);
-  assert_int_equal(gb_history_read(path, collect, &l, &damaged, &err), GB_OK);
-  assert_int_equal(l.n, 2);
-  assert_int_equal(damaged, 6);
-  assert_string_equal(l.last, "\xC3\xA9 = 1\tand\\");
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 2);
+  assert_int_equal(h.damaged, 6);
+  assert_string_equal(h.entry[1].text, "\xC3\xA9 = 1\tand\\");
+  gb_history_clear(&h);
+}
+
+/* Each line is damaged in its own way. */
+static void damaged_entries_are_counted (void **state) {
+  (void)state;
+  char path[384];
+  gb_history h;
+  static const char *const lines[] = {"\\@",
+                                      "\\@1.5-2",
+                                      "\\@1.5-2\t/tmp",
+                                      "\\@1.5-2\t/tmp\t",
+                                      "\\@x-2\t/tmp\tx",
+                                      "\\@nan-2\t/tmp\tx",
+                                      "\\@-1-2\t/\tx",
+                                      "\\@1e300-2\t/\tx",
+                                      "\\=1.5-2",
+                                      "\\=1.5-2\t1",
+                                      "\\=1.5-2\t1\tfine",
+                                      "\\=1.5-2\tx\tok",
+                                      "\\=1.5-2\t1x\tok",
+                                      "\\=1.5-2\tnan\tok",
+                                      "\\@1.5-2\t/tmp\t\x1b[2J",
+                                      "\\@1.500000000000000000000000000000000000000000000000000-2\t/tmp\tx"};
+  const size_t n = sizeof lines / sizeof lines[0];
+  in_folder("history", path);
+  FILE *f = fopen(path, "wb");
+  for (size_t i = 0; i < n; i++) fprintf(f, "%s\n", lines[i]);
+  fputs("good\n\\@1.5-2\t/tmp\tcut o", f);
+  fclose(f);
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 1);
+  assert_int_equal(h.damaged, n + 1);
+  gb_history_clear(&h);
+  assert_int_equal(begin_entry(path, "after"), GB_OK); /* on a line of its own */
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 3);
+  assert_string_equal(h.entry[1].text, "cut o");
+  assert_string_equal(h.entry[2].text, "after");
+  gb_history_clear(&h);
+}
+
+static void what_is_too_long_to_be_drawn_is_no_entry (void **state) {
+  (void)state;
+  char path[384], *text = calloc(GB_HISTORY_LONGEST + 2, 1);
+  gb_history h;
+  in_folder("history", path);
+  memset(text, 'x', GB_HISTORY_LONGEST);
+  assert_null(gb_history_unfit(text));
+  assert_int_equal(begin_entry(path, text), GB_OK);
+  text[GB_HISTORY_LONGEST] = 'x';
+  assert_non_null(gb_history_unfit(text));
+  assert_int_equal(begin_entry(path, text), GB_OK);
+  FILE *f = fopen(path, "ab");
+  fprintf(f, "%s\n", text);
+  fclose(f);
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, 1);
+  assert_int_equal(h.damaged, 2);
+  gb_history_clear(&h);
+  free(text);
+  assert_non_null(gb_history_unfit("a\x1b[2J"));
+  assert_non_null(gb_history_unfit("\xFF"));
+  assert_null(gb_history_unfit("for i = 1, 2 do\n\tend -- \xC3\xA9"));
 }
 
 static void a_long_history_is_cut_to_its_last_half (void **state) {
   (void)state;
   char path[384];
-  list l = {0};
+  gb_history h;
   struct stat st;
   in_folder("history", path);
   FILE *f = fopen(path, "wb");
   for (int i = 0; i < 200000; i++) fprintf(f, "x = %d\n", i);
   fclose(f);
-  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
-  assert_string_equal(l.last, "x = 199999");
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_string_equal(h.entry[h.n - 1].text, "x = 199999");
   assert_int_equal(stat(path, &st), 0);
   assert_in_range(st.st_size, GB_HISTORY_MOST / 2 - 20, GB_HISTORY_MOST / 2);
-  const int n = l.n;
-  assert_int_equal(gb_history_read(path, collect, &l, NULL, &err), GB_OK);
-  assert_int_equal(l.n, 2 * n);
+  const size_t n = h.n;
+  gb_history_clear(&h);
+  assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
+  assert_int_equal(h.n, n);
+  gb_history_clear(&h);
 }
 
 int main (void) {
@@ -527,7 +621,10 @@ int main (void) {
       cmocka_unit_test_setup_teardown(a_reader_answers_ctrl_c, set_up, tear_down),
       cmocka_unit_test_setup_teardown(no_memory_at_any_point_is_an_error_and_no_leak, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_entry_is_there_whole_or_not_at_all, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_entry_has_its_time_directory_duration_and_end, set_up, tear_down),
       cmocka_unit_test_setup_teardown(only_text_comes_back_from_the_history, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(damaged_entries_are_counted, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(what_is_too_long_to_be_drawn_is_no_entry, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_long_history_is_cut_to_its_last_half, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

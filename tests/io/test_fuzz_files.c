@@ -536,16 +536,24 @@ static void hostile_wisdom (void **state) {
 
 /* -- history */
 
-static void look (void *ud, const char *entry) {
-  *(size_t *)ud += strlen(entry);
-  for (const char *c = entry; *c != '\0'; c++)
+/* The bytes of a text that may be drawn. */
+static size_t harmless (const char *text) {
+  for (const char *c = text; *c != '\0'; c++)
     assert_true((unsigned char)*c >= 32 || *c == '\t' || *c == '\n');
-  assert_null(strchr(entry, 127));
+  assert_null(strchr(text, 127));
+  return strlen(text);
 }
 
 static gb_status try_history (void) {
   size_t n = 0;
-  GB_TRY(gb_history_read(path[0], look, &n, NULL, &err));
+  gb_history h;
+  GB_TRY(gb_history_read(path[0], &h, &err));
+  for (size_t i = 0; i < h.n; i++) {
+    const gb_history_entry *e = &h.entry[i];
+    n += harmless(e->text) + harmless(e->directory) + harmless(e->id);
+    assert_true(e->began >= 0 && e->seconds >= 0 && e->end <= GB_END_INTERRUPTED);
+  }
+  gb_history_clear(&h);
   assert_true(n <= m.n);
   return GB_OK;
 }
@@ -553,12 +561,13 @@ static gb_status try_history (void) {
 static void hostile_histories (void **state) {
   (void)state;
   static const char *const words[] = {
-      "\\n",          "\\\\",     "\\", "\n", "\x1b[2J", "\xC3\xA9", "\xF0\x9F\x8C\x92",
-      "\xED\xA0\x80", "\xC2\x9B", "\t", NULL};
+      "\\n",          "\\\\",     "\\", "\n",         "\x1b[2J",    "\xC3\xA9", "\xF0\x9F\x8C\x92",
+      "\xED\xA0\x80", "\xC2\x9B", "\t", "\\@1.5-2\t", "\\=1.5-2\t", NULL};
   static const char *const texts[] = {"x = 1\nfor i = 1, 2 do\\n  print(i)\\nend\n",
-                                      "print 'a\\\\b'\n\xC3\xA9 = 2\n", "", "\n\n\n"};
+                                      "print 'a\\\\b'\n\xC3\xA9 = 2\n", "", "\n\n\n",
+                                      "\\@1.5-2\t/tmp\tx = 1\n\\=1.5-2\t0.25\tok\n"};
   begin_mutants(&m, first_seed + 6, words);
-  for (size_t i = 0; i < 4; i++) add_seed(&m, texts[i], strlen(texts[i]));
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) add_seed(&m, texts[i], strlen(texts[i]));
   run("history", try_history);
   assert_int_equal(accepted, cases);
 }

@@ -235,6 +235,49 @@ static void errors_are_red_at_a_terminal (void **unused) {
   }
 }
 
+static void errors_are_broken_between_words (void **unused) {
+  (void)unused;
+  static const char typed[] = "error(('word '):rep(12) .. '\\nnext', 0)";
+  terminal t;
+  start_in(&t, 40, NULL);
+  expect(&t, "> ");
+  type_keys(&t, typed);
+  type_keys(&t, "\r");
+  expect(&t, "\nword word word word word word word word\n  word word word word ");
+  expect(&t, "\nnext\nstack traceback:\n");
+  leave(&t);
+  start_in(&t, 70, NULL);
+  expect(&t, "> ");
+  type_keys(&t, typed);
+  type_keys(&t, "\r");
+  expect(&t, "\nword word word word word word word word word word word word ");
+  expect(&t, "\nnext\n");
+  leave(&t);
+  start_with(&t, 30, NULL, "error('a first second third', 0)");
+  expect(&t, "gibbous: a first second third\n");
+  assert_int_equal(finish(&t), 1);
+  start_with(&t, 28, NULL, "error('a first second third', 0)");
+  expect(&t, "gibbous: a first second\n  third\n");
+  assert_int_equal(finish(&t), 1);
+}
+
+/* The terminal is asked what it shows, and answers in the middle of the keys, or not at all. */
+static void keys_typed_while_the_terminal_is_asked_stay (void **unused) {
+  (void)unused;
+  static const char *const typed[] = {"80 + 8\r", "80\033[?62;1c + 8\r",
+                                      "80\033_Gi=31;EINVAL\033\\ +\033[?62c 8\r"};
+  for (int i = 0; i < 3; i++) {
+    terminal t;
+    start_in(&t, 100, "GIBBOUS_GRAPHICS=");
+    expect(&t, "> ");
+    type_keys(&t, "gb.plot.figure{}:line(gb.ones(3), gb.ones(3)):show()\r");
+    expect(&t, "f=24;AAAA");
+    type_keys(&t, typed[i]);
+    expect(&t, "\n88");
+    leave(&t);
+  }
+}
+
 static void ctrl_c_clears_the_line_and_the_unfinished_entry (void **unused) {
   (void)unused;
   terminal t;
@@ -432,6 +475,96 @@ static void a_damaged_history_is_said_and_left_out (void **unused) {
   assert_int_equal(rmdir(path), 0);
 }
 
+static void the_history_knows_how_entries_ended (void **unused) {
+  (void)unused;
+  char path[128];
+  snprintf(path, sizeof path, "%s/gibbous/history", state);
+  unlink(path);
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "5000 + 55\r");
+  expect(&t, "\n5055");
+  expect(&t, "> ");
+  type_keys(&t, "error 'this'\r");
+  expect(&t, "stdin:1: this");
+  expect(&t, "> ");
+  type_keys(&t, "print 'on' while true do end\r");
+  expect(&t, "\non");
+  type_keys(&t, "\003");
+  expect(&t, "interrupted");
+  expect(&t, "> ");
+  type_keys(&t, "print 'off' while true do end\r");
+  expect(&t, "\noff");
+  kill(t.pid, SIGKILL);
+  assert_int_equal(finish(&t), 128 + SIGKILL);
+  start_in(&t, 150, NULL);
+  expect(&t, "> ");
+  type_keys(&t, ":history\r");
+  expect(&t, "typed ");
+  expect(&t, "  ok ");
+  expect(&t, "  5000 + 55\n");
+  expect(&t, "  error ");
+  expect(&t, "  error 'this'\n");
+  expect(&t, "  interrupted  ");
+  expect(&t, "  print 'on' while true do end\n");
+  expect(&t, "  print 'off' while true do end\n");
+  leave(&t);
+  assert_null(strstr(t.text + t.seen, ":history")); /* not itself */
+}
+
+/* It is neither drawn nor kept; the file may have such a line all the same. */
+static void a_huge_line_is_never_drawn_whole (void **unused) {
+  (void)unused;
+  enum { HUGE = 200000 };
+  char path[128], *huge = calloc(HUGE + 1, 1);
+  snprintf(path, sizeof path, "%s/gibbous/history", state);
+  FILE *f = fopen(path, "wb");
+  assert_true(huge != NULL && f != NULL);
+  memset(huge, 'z', HUGE);
+  fprintf(f, "6000 + 66\n%s\nnul", huge);
+  fputc('\0', f);
+  fputs("nul\n\\@1.5-2\t/tmp\thalf a l", f);
+  fclose(f);
+  free(huge);
+  terminal t;
+  start(&t);
+  expect(&t, "history: 3 damaged lines of ");
+  expect(&t, "> ");
+  type_keys(&t, "\033[A\r");
+  expect(&t, "\n6066");
+  expect(&t, "> ");
+  type_keys(&t, ":history\r");
+  expect(&t, "  6000 + 66\n");
+  expect(&t, "2 damaged lines left out"); /* what was typed since has ended the half line */
+  leave(&t);
+  assert_null(strstr(t.text, "zzzzzzzz"));
+}
+
+static void what_is_too_long_to_recall_is_said (void **unused) {
+  (void)unused;
+  char line[502];
+  memset(line, 'y', 500);
+  strcpy(line + 500, "\r");
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, "8000 + 88\r");
+  expect(&t, "\n8088");
+  expect(&t, "> ");
+  type_keys(&t, "\033[200~--[[");
+  for (int i = 0; i < 34; i++) {
+    type_keys(&t, line);
+    read_some(&t, 0);
+  }
+  type_keys(&t, "]] print(9000 + 99)\033[201~\r");
+  expect(&t, "history: this entry is not kept: it is longer than 16 KiB");
+  expect(&t, "\n9099");
+  type_keys(&t, "\033[A\r");
+  expect(&t, "\n8088");
+  leave(&t);
+}
+
 static void three_ctrl_c_end_what_does_not_answer (void **unused) {
   (void)unused;
   terminal t;
@@ -453,8 +586,33 @@ static void slow_commands_show_their_time (void **unused) {
   terminal t;
   start(&t);
   expect(&t, "> ");
-  type_keys(&t, "t = gb.clock() while gb.clock() - t < 0.1 do end\r");
+  type_keys(&t, "function wait() local t = gb.clock() while gb.clock() - t < 0.1 do end end wait()\r");
   expect(&t, "[0.1");
+  expect(&t, " s]");
+  type_keys(&t, "x = gb.ones(131072):eval() + 0 wait()\r"); /* 1 MiB, and what a run works with */
+  expect(&t, " s  peak 1.0");
+  type_keys(&t, "y = gb.ones(393216):eval() + 0 wait()\r"); /* beside what is there */
+  expect(&t, " s  peak 3.0");
+  type_keys(&t, "x, y = nil collectgarbage() collectgarbage()\r");
+  type_keys(&t,
+            "(wait() or 700) + gb.memory.report().peak // 1048576\r"); /* of the session, not of the entry */
+  expect(&t, "\n704");
+  expect(&t, " s]\n");
+  leave(&t);
+}
+
+static void slow_commands_show_the_time_of_a_device (void **unused) {
+  (void)unused;
+  terminal t;
+  setenv("GIBBOUS_DEVICE_PATH", GIBBOUS_FAR, 1);
+  start_in(&t, 100, "GIBBOUS_DEVICE=far");
+  unsetenv("GIBBOUS_DEVICE_PATH");
+  expect(&t, "> ");
+  type_keys(&t, "function wait() local t = gb.clock() while gb.clock() - t < 0.1 do end end wait()\r");
+  expect(&t, " s]\n");
+  type_keys(&t, "x = gb.ones(131072):eval() + 0 wait()\r");
+  expect(&t, " s  far ");
+  expect(&t, " s  peak 1.");
   leave(&t);
 }
 
@@ -501,6 +659,8 @@ int main (void) {
       cmocka_unit_test(a_window_of_one_column_is_enough),
       cmocka_unit_test(what_is_typed_is_kept_in_a_locale_of_ascii),
       cmocka_unit_test(errors_are_red_at_a_terminal),
+      cmocka_unit_test(errors_are_broken_between_words),
+      cmocka_unit_test(keys_typed_while_the_terminal_is_asked_stay),
       cmocka_unit_test(ctrl_c_clears_the_line_and_the_unfinished_entry),
       cmocka_unit_test(ctrl_c_within_a_paste_drops_all_of_it),
       cmocka_unit_test(ctrl_d_while_an_entry_runs_spoils_no_key_after_it),
@@ -513,8 +673,12 @@ int main (void) {
       cmocka_unit_test(one_ctrl_c_ends_a_script_with_130),
       cmocka_unit_test(two_ctrl_c_end_a_script_with_130),
       cmocka_unit_test(a_damaged_history_is_said_and_left_out),
+      cmocka_unit_test(the_history_knows_how_entries_ended),
+      cmocka_unit_test(a_huge_line_is_never_drawn_whole),
+      cmocka_unit_test(what_is_too_long_to_recall_is_said),
       cmocka_unit_test(three_ctrl_c_end_what_does_not_answer),
       cmocka_unit_test(slow_commands_show_their_time),
+      cmocka_unit_test(slow_commands_show_the_time_of_a_device),
       cmocka_unit_test(progress_is_shown),
       cmocka_unit_test(a_long_step_is_said),
   };

@@ -9,9 +9,9 @@
 /* Appends to a string of 'room' bytes; what does not fit is cut. */
 void gb_append (char *text, size_t room, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Bytes of the UTF-8 sequence that s begins with; 0: it is none, or a control character. */
+/* Bytes of the UTF-8 sequence at the start of s; 0 if s starts with a control character or invalid UTF-8. */
 size_t gb_letter (const char *s);
-/* Writes at most 'width' letters of s and blanks up to 'width'; what is no letter becomes '?'. */
+/* Writes at most 'width' letters of s and blanks up to 'width'; a byte that begins no letter becomes '?'. */
 void gb_put (FILE *f, const char *s, int width);
 /* Letters of s, at most 'most'. */
 int gb_width (const char *s, int most);
@@ -46,7 +46,7 @@ char *gb_size_text (size_t bytes, char text[GB_BYTES_TEXT]);
 /* The extents of a fold's widest tile value, "200000x200000", or "" where it stores everything. */
 char *gb_streamed_text (const gb_step *s, char text[GB_SHAPE_TEXT]);
 /* Bytes of the largest value that passes through the step's tiles and is larger than all that it reads and
-** writes; 0: there is none. */
+** writes; 0 if no value is larger. */
 size_t gb_streamed_bytes (const gb_plan *p, const gb_step *st);
 
 /* Some value of the plan lies on the device of this number. */
@@ -54,7 +54,7 @@ bool gb_plan_is_on (const gb_plan *p, int device);
 /* Of the placement reported: bytes held on one device at each place, malloc'ed: what lives in the arena, and all
 ** outputs and caches, which are allocated when the run begins; the most of it is the lower bound. */
 size_t *gb_timeline (const gb_plan *p, int device);
-size_t gb_window_count (const gb_plan *p); /* of its loop; 0: there is none */
+size_t gb_window_count (const gb_plan *p); /* of its loop; 0 if the plan has no loop */
 
 /* partition.c: the devices of the plan and the copies between them, where there are several. */
 void gb_partition_explain (const gb_plan *p, FILE *f);

@@ -1,7 +1,7 @@
 /* lowered_plan.h - a lowered graph with all that is known of it: one serves every graph of its structure.
 **
 ** It holds no node and no tensor. Its tables of axes and placements are filled when they are first asked
-** for; whoever fills them holds the lock of the graph's context. */
+** for, under the lock of the graph's context. */
 #ifndef GB_PLAN_STRUCTURE_LOWERED_PLAN_H
 #define GB_PLAN_STRUCTURE_LOWERED_PLAN_H
 

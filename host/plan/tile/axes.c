@@ -105,8 +105,8 @@ static void mark_fold (follow *f, const gb_step *st, const gb_cut *c) {
 
 /* opaque ops */
 
-/* The same dimension of the same memory under another shape, -1: it is none there. An op may see its
-** operand with axes of extent 1 more or fewer, or otherwise reshaped. */
+/* The dimension of 'to' that steps through memory as dimension 'dim' of 'from' does, -1 if 'to' has no such
+** dimension. An op may see its operand with axes of extent 1 more or fewer, or otherwise reshaped. */
 static int same_dim (const gb_shape *from, int dim, const gb_shape *to) {
   for (int k = 0; dim >= 0 && k < to->ndim; k++)
     if (to->dim[k] == from->dim[dim] && gb_elements_apart(to, k) == gb_elements_apart(from, dim)) return k;

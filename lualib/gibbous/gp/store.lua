@@ -158,7 +158,7 @@ end
 --- The model of a file that m:save wrote; it predicts with the same bits. (At its own x, the very handle, a model predicts by a
 -- symmetric fold, which rounds in another order than for a copy of x: m:predict(m.x) is l:predict(l.x).)
 -- o: kernels = {name = constructor}, means, priors: what gb.kernels.define, gb.means.define and gb.priors.define gave; warp = f:
--- the function or network of k:warp(f), where it is none of gb.nn; functions = {name = f}: any other function by the name that
+-- the function or network of k:warp(f), if it does not come from gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
 -- Kernels made of the script's functions are checked: their values at a few fixed points are those that were saved.
 -- x, y: the data of a model that was saved without them; they are checked. Without them it can only be fitted.

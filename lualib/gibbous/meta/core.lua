@@ -265,6 +265,10 @@ function core.file_exists(path) end
 ---@return string
 function core.file_lead(path) end
 
+--- A text that changes when the file is written; nil where nothing is there.
+---@return string?
+function core.file_stamp(path) end
+
 --- Reads one .npy array.
 function core.npy_read(path) end
 
@@ -369,3 +373,8 @@ function core.columns(fd) end
 
 --- Columns and rows of the terminal, and whether there is one.
 function core.terminal() end
+
+--- The n of gb.seed(n), and how many random tensors without a seed of their own were made since.
+---@return integer
+---@return integer
+function core.seeded() end

@@ -145,8 +145,11 @@ function gb.sobol(n, d, o) end
 
 --- Random tensors made from here on depend on n and their order only.
 ---@param n integer
+---@param made integer?  they count as if so many had been made since gb.seed(n); default: 0
 ---```lua
 --- gb.seed(1)
---- print(gb.rand(2))
+--- local x, y = gb.rand(2), gb.rand(2)
+--- gb.seed(1, 1)
+--- print(gb.rand(2):equal(y))
 ---```
-function gb.seed(n) end
+function gb.seed(n, made) end

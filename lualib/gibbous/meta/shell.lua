@@ -28,8 +28,11 @@ command["gibbous reference OUT.html"] = true
 --- Prints the manual page: gibbous man | man -l -
 command["gibbous man"] = true
 
---- The version.
-command["gibbous version"] = true
+--- Prints what a shell needs to complete words after gibbous: source <(gibbous completion bash).
+command["gibbous completion bash|zsh|fish"] = true
+
+--- The version; as JSON with the commit, the kind of build and the compiler, which gibbous env has as well.
+command["gibbous version [--json]"] = true
 
 --- Runs the text as Lua.
 command["-e stat"] = true

@@ -77,7 +77,8 @@ end
 
 local function why(rest)
   nothing_after(rest, ":why")
-  print(require "gibbous.prompt.why".report())
+  local columns <const>, report <const> = require "gibbous.window".columns(), require "gibbous.prompt.why".report()
+  print(columns and require "gibbous.reference.text".fitted(report, columns) or report)
 end
 
 local function plot(rest) require "gibbous.prompt.picture"(compiled(rest)()):show() end
@@ -91,7 +92,7 @@ local function run(rest)
   local path <const> = needs_path(rest, ":run")
   local chunk <const>, message <const> = load(read_file(path):gsub("^#[^\n]*", ""), "@" .. path, "t")
   if not chunk then complain("%s", message) end
-  return chunk()
+  chunk()
 end
 
 --- Opens an editor on a file, or on the last entry, and runs what it leaves.
@@ -123,8 +124,43 @@ local function debug_error(rest)
   require "gibbous.prompt".print(compiled(rest, frames.environment())())
 end
 
-local function move(by)
-  return function() print(require "gibbous.prompt.frames".move(by)) end
+local function history(rest)
+  local entries <const>, damaged <const> = require "gibbous.prompt".history()
+  local last <const> = entries[#entries]
+  if last and not last.ended and last.text:find "^:history" then entries[#entries] = nil end             -- this one
+  print(require "gibbous.prompt.past".report(rest, entries, damaged))
+end
+
+local function move(by, call)
+  return function(rest)
+    nothing_after(rest, call)
+    print(require "gibbous.prompt.frames".move(by))
+  end
+end
+
+--- A result gets a name, by an assignment that :save writes, too.
+local function pin(rest)
+  local name <const> = require "gibbous.prompt.results".pin(rest ~= "" and rest or nil, complain)
+  require "gibbous.prompt.inputs".add(name .. " = _", false)
+  print(("kept as %s; :unpin %s lets go of it"):format(name, name))
+end
+
+local function unpin(rest)
+  local names <const> = require "gibbous.prompt.results".unpin(rest ~= "" and rest or nil, complain)
+  for _, name in ipairs(names) do require "gibbous.prompt.inputs".add(name .. " = nil", false) end
+  print("no longer kept: " .. table.concat(names, ", "))
+end
+
+local function autoreload(rest)
+  local module <const> = require "gibbous.prompt.reload"
+  if rest ~= "" and rest ~= "on" and rest ~= "off" then complain(":autoreload takes on or off, got '%s'", rest) end
+  if rest ~= "" then module.automatic(rest == "on") end
+  print("required modules are " .. (module.is_automatic() and "looked at before each entry" or "read again by :reload only"))
+end
+
+local function quit(rest)
+  nothing_after(rest, ":quit")
+  return false
 end
 
 --- Every command: how it is called, what it does in a line, and the function for what follows it.
@@ -139,15 +175,21 @@ M.list = {
   {name = "who", call = ":who", line = "the variables of the session, with the lines that made them", run = who},
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
+  {name = "history", call = ":history [WORDS]",
+    line = "entries of all sessions, and how they ended; --failed: those that failed", run = history},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},
   {name = "run", call = ":run FILE", line = "runs a script in this session", run = run},
   {name = "edit", call = ":edit [FILE]", line = "opens the last entry, or a file, in an editor, then runs it", run = edit},
   {name = "reload", call = ":reload", line = "reads required modules again whose files have changed", run = reload},
+  {name = "autoreload", call = ":autoreload [on|off]", line = "reads changed modules again before each entry, or no longer",
+    run = autoreload},
+  {name = "pin", call = ":pin [NAME]", line = "keeps the last result under a name; _ alone holds it weakly", run = pin},
+  {name = "unpin", call = ":unpin [NAME]", line = "lets go of a kept result, or of all", run = unpin},
   {name = "debug", call = ":debug [CODE]", line = "the frames and locals of the last error, or what an expression is there",
     run = debug_error},
-  {name = "up", call = ":up", line = "looks at the caller of the frame that :debug shows", run = move(1)},
-  {name = "down", call = ":down", line = "looks at the frame that the one shown has called", run = move(-1)},
-  {name = "quit", call = ":quit", line = "ends the session"},
+  {name = "up", call = ":up", line = "looks at the caller of the frame that :debug shows", run = move(1, ":up")},
+  {name = "down", call = ":down", line = "looks at the frame that the one shown has called", run = move(-1, ":down")},
+  {name = "quit", call = ":quit", line = "ends the session", run = quit},
 }
 
 local by_name <const>, names <const> = {}, {}
@@ -163,9 +205,7 @@ function M.run(line)
     local typed <const> = name ~= "" and name or rest
     complain("there is no command :%s%s", typed, near and (", did you mean :%s?"):format(near) or "; :help lists them")
   end
-  if not command.run then return false end
-  command.run(rest)
-  return true
+  return command.run(rest) ~= false
 end
 
 return M

@@ -1,6 +1,7 @@
 --- What the text before the cursor may go on with: names, methods, fields, option keys, values of options, modules, files.
 local knowledge <const> = require "gibbous.prompt.knowledge"
 local lexer <const> = require "gibbous.prompt.lexer"
+local parameters <const> = require "gibbous.prompt.parameters"
 local reference <const> = require "gibbous.reference"
 local strings <const> = require "gibbous.prompt.complete_string"
 
@@ -94,6 +95,13 @@ local function keys_in(tokens, brace)
   return given
 end
 
+--- Keys of m:set{...}: paths of parameters, in brackets.
+local function add_paths(tokens, brace, add)
+  local paths <const> = parameters.of_table(tokens, brace)
+  for _, path in ipairs(paths or {}) do add(('["%s"]'):format(path)) end
+  return paths ~= nil
+end
+
 --- Adds the keys that the table may still take; false where the cursor is not at a key of a table of options.
 local function add_option_keys(tokens, add)
   local brace <const> = lexer.enclosing(tokens, #tokens)
@@ -101,7 +109,7 @@ local function add_option_keys(tokens, add)
   local last <const> = tokens[#tokens].text
   if not (#tokens == brace or last == "," or last == ";") then return false end
   local options <const> = open_options(tokens, brace)
-  if options == nil then return false end
+  if options == nil then return add_paths(tokens, brace, add) end
   local given <const> = keys_in(tokens, brace)
   for _, o in ipairs(options) do
     if not given[o.key] then add(o.key) end

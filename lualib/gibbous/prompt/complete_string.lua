@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local knowledge <const> = require "gibbous.prompt.knowledge"
 local lexer <const> = require "gibbous.prompt.lexer"
+local parameters <const> = require "gibbous.prompt.parameters"
 
 local M <const> = {}
 
@@ -99,6 +100,8 @@ local function of_argument(tokens, callee, position, prefix)
   if rawequal(known.value, require) then return modules(prefix) end
   if known.value ~= nil and takes_file[known.value] then return M.files(prefix) end
   local entry <const> = knowledge.entry(known)
+  local paths <const> = position == 1 and parameters.of_method(tokens, callee)
+  if paths then return matching(paths, prefix) end
   local arg <const> = entry and entry.args and entry.args[position]
   return of_slot(arg and arg.name, arg, prefix)
 end
@@ -122,6 +125,15 @@ local function of_option(tokens, open_options, prefix)
   return {}, 0
 end
 
+--- A key in brackets: of m:set{["...
+local function of_key(tokens, prefix)
+  local brace <const> = lexer.enclosing(tokens, #tokens - 1)
+  if brace == nil or tokens[brace].text ~= "{" then return {}, 0 end
+  local paths <const> = parameters.of_table(tokens, brace)
+  if paths == nil then return {}, 0 end
+  return matching(paths, prefix)
+end
+
 local function quoted_text(text)
   return text:match "^%[=*%[(.*)$" or text:sub(2)
 end
@@ -132,6 +144,7 @@ local function complete(tokens, text, open_options)
   local before <const> = tokens[#tokens]
   if before == nil then return {}, 0 end
   if before.text == "=" then return of_option(tokens, open_options, prefix) end
+  if before.text == "[" and not lexer.ends_prefix(tokens[#tokens - 1]) then return of_key(tokens, prefix) end
   if lexer.ends_prefix(before) then return of_argument(tokens, #tokens, 1, prefix) end
   if before.text ~= "(" and before.text ~= "," then return {}, 0 end
   local open <const> = lexer.enclosing(tokens, #tokens)

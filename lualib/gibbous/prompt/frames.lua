@@ -57,18 +57,41 @@ local function title(info)
   return ("function <%s:%d>"):format(info.short_src, info.linedefined)
 end
 
+--- What the prompt was about to print: of the values of its function at 'level' those before are texts already.
+local function displayed(level)
+  for i = 1, MOST do
+    local name <const>, value <const> = debug.getlocal(level + 1, i)
+    if name == nil then return nil end
+    if type(value) == "table" or type(value) == "userdata" then return value end
+  end
+  return nil
+end
+
+--- The frame of a value that an entry gave, and that failed while it was displayed.
+local function display_frame(value)
+  local locals <const> = {}
+  add_local(locals, "_", value)
+  local line <const> = core.as_tensor(value) ~= nil and core.made(value) or ""
+  return {where = line ~= "" and line or "stdin:1", title = "the display of _", locals = locals}
+end
+
 --- Remembers the frames of the running stack that are the script's, from 'level' on, as the message handler of an entry sees it.
-function M.capture(level)
+-- print_values: the prompt's function that displays values. The place that :debug shows first, nil where there is none.
+function M.capture(level, print_values)
   local list <const> = {}
+  local value
   for depth = level + 1, level + DEEPEST do
     local info <const> = debug.getinfo(depth, "nSlf")
     if info == nil or #list >= MOST then break end
+    if info.func == print_values then value = displayed(depth) end
     if info.what ~= "C" and not is_library(info) then
       list[#list + 1] = {where = ("%s:%d"):format(info.short_src, info.currentline), title = title(info),
         locals = locals_of(depth, info.func)}
     end
   end
+  if value ~= nil then list[#list + 1] = display_frame(value) end
   last, at = list, 1
+  return list[1] and list[1].where
 end
 
 --- The frames as lines; the one that is looked at is marked, and its locals follow.

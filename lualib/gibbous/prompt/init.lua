@@ -4,12 +4,19 @@ local M <const> = {}
 
 local session = false                      -- an interactive session runs: results are kept
 
---- The session begins: what is there now is not the user's.
-function M.start(print_values)
-  session, M.print = true, print_values
+--- The session begins: what is there now is not the user's. shell: print(...) prints as the values of an entry, history() reads
+-- the entries of this and earlier sessions.
+function M.start(shell)
+  session, M.print, M.history = true, shell.print, shell.history
   local core <const> = require "gibbous.core"
   require "gibbous.window".columns = function() return core.columns(1) end
   require "gibbous.prompt.variables".note()
+end
+
+--- An entry was typed and will run.
+function M.typed()
+  local said <const> = require "gibbous.prompt.reload".before_entry()
+  if said then io.stderr:write(said, "\n") end
 end
 
 --- An entry succeeded and gave these values.
@@ -21,15 +28,27 @@ function M.entered(text, ...)
   require "gibbous.prompt.why".gave(...)
 end
 
+--- Is it an error of the library that does not know its line, as of a value that was displayed?
+local function is_without_line(err)
+  local meta <const> = type(err) == "table" and debug.getmetatable(err)
+  return meta and meta.__name == "gibbous.error" and rawget(err, "line") == ""
+end
+
 --- The message handler of an entry: the stack is as the error left it.
 function M.failed(err)
   if not session then return end
-  require "gibbous.prompt.frames".capture(3)
+  local where <const> = require "gibbous.prompt.frames".capture(3, M.print)
+  if where and is_without_line(err) then err.line = where end
   require "gibbous.prompt.why".failed(err)
+  require "gibbous.prompt.inputs".left_out()
 end
 
 --- Runs a line that begins with ':'. False: the session ends.
-function M.command(text) return require "gibbous.prompt.commands".run(text:sub(2)) end
+function M.command(text)
+  local goes_on <const> = require "gibbous.prompt.commands".run(text:sub(2))
+  require "gibbous.prompt.inputs".left_out()
+  return goes_on
+end
 
 --- Nothing was typed for a moment: reads what the first completion will need.
 function M.idle()

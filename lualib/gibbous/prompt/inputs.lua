@@ -1,12 +1,28 @@
 --- The entries of a session that succeeded, and as a script that does the same.
+local core <const> = require "gibbous.core"
 local lexer <const> = require "gibbous.prompt.lexer"
 
 local M <const> = {}
 
-local list <const> = {}                    -- {text, values}
+local list <const> = {}                    -- {text, values, seed}
+
+-- Random tensors without a seed of their own depend on how many were made before. Where the session made some that the script will
+-- not make, its next entry has the call of gb.seed that begins where the session was.
+local seed, made = 0, 0                    -- after the last entry that the list has
+local left                                 -- the call, after what the list leaves out
+
+--- An entry failed, or a command ran.
+function M.left_out()
+  local n <const>, count <const> = core.seeded()
+  if n ~= seed or count ~= made then left = ("gb.seed(%d, %d)"):format(n, count) end
+end
 
 --- Remembers an entry. values: it gave some, which the prompt printed unless a semicolon silenced it.
-function M.add(text, values) list[#list + 1] = {text = text, values = values} end
+function M.add(text, values)
+  list[#list + 1] = {text = text, values = values, seed = left}
+  seed, made = core.seeded()
+  left = nil
+end
 
 --- The last entry's text, nil before the first.
 function M.last() return list[#list] and list[#list].text end
@@ -61,7 +77,7 @@ function M.script()
   for _, entry in ipairs(list) do results = math.max(results, (select(2, traits(entry.text)))) end
   for i, entry in ipairs(list) do
     local text <const> = statements(entry, results > 0 and "result" or nil)
-    lines[i] = traits(text) and ("do\n%s\nend"):format(text) or text
+    lines[i] = (entry.seed and entry.seed .. "\n" or "") .. (traits(text) and ("do\n%s\nend"):format(text) or text)
   end
   return ("local gb = require \"gibbous\"\n%s\n%s\n"):format(results > 0 and keeper(results) or "", table.concat(lines, "\n"))
 end

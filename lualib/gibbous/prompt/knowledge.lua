@@ -1,8 +1,8 @@
 --- What is known of an expression without running it: its value where that is a variable's or a field's, else the class that the
--- documentation says it has. Tables are read raw, so no code of the user runs; a part of gb is loaded if its full name was typed.
+-- documentation says it has. Tables are read raw, so no code of the user runs and no part of gb is loaded.
 --
--- Known is {value, name}, name being the documented one of a function or a part of the library; {class}; {list = class of its
--- elements}; or {entry}, a function or method of the documentation.
+-- Known is {value, name}, name being the documented one of a function or a part of the library, without the value of a part that
+-- nobody has used yet; {class}; {list = class of its elements}; or {entry}, a function or method of the documentation.
 local lexer <const> = require "gibbous.prompt.lexer"
 local reference <const> = require "gibbous.reference"
 
@@ -40,6 +40,8 @@ end
 function M.class(k)
   if k.class then return k.class end
   if k.entry and k.entry.kind == "field" then return (of_type(k.entry.returns) or {}).class end
+  local part <const> = k.value == nil and k.name and reference.of(k.name) or nil
+  if part and part.kind == "class" then return part.class end
   local class <const> = k.value ~= nil and reference.class_of(k.value) or nil
   return class and reference.of(class) and class or nil
 end
@@ -79,8 +81,8 @@ end
 local function field(k, name)
   if type(k.value) == "string" then return {value = rawget(string, name), name = "string." .. name} end
   if type(k.value) == "table" then
-    local value = raw_field(k.value, name)
-    if value == nil and is_listed(k.value, name) then value = k.value[name] end
+    local value <const> = raw_field(k.value, name)
+    if value == nil and is_listed(k.value, name) then return {name = "gb." .. name} end
     local part <const> = part_name(k.value)
     if value ~= nil then return {value = value, name = part and part .. "." .. name or k.name and k.name .. "." .. name} end
   end

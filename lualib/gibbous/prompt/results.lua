@@ -61,6 +61,53 @@ local function install()
   rawset(meta, "__index", index)
 end
 
+-- Kept results ----------------------------------------------------------------------------------------------------------------
+
+local pinned <const> = setmetatable({}, weak)              -- names of kept results to their values, which the globals hold
+
+--- Has the name been given to a result, and to nothing else since?
+function M.is_pinned(name) return pinned[name] ~= nil and rawequal(rawget(_G, name), pinned[name]) end
+
+local function free_name()
+  local i = 1
+  while rawget(_G, "pin" .. i) ~= nil do i = i + 1 end
+  return "pin" .. i
+end
+
+local function check_name(name, complain)
+  if not name:find "^[%a_][%w_]*$" or not load(name .. " = 1", "=name", "t") then
+    complain("'%s' cannot name a variable", name)
+  end
+  if name:find "^_%d*$" then complain("%s moves on with the next result: choose another name", name) end
+  if rawget(_G, name) ~= nil and not M.is_pinned(name) then complain("%s is a variable already: choose another name", name) end
+end
+
+--- Keeps the last result as the global 'name', or one that is free; which it gives. complain(format, ...) raises.
+function M.pin(name, complain)
+  if name then check_name(name, complain) end
+  local value <const> = _G._
+  if value == nil then complain "there is no result to keep: an expression gives one" end
+  name = name or free_name()
+  pinned[name] = value
+  rawset(_G, name, value)
+  return name
+end
+
+--- Lets go of one kept result, or of all: their sorted names.
+function M.unpin(name, complain)
+  local names <const> = {}
+  for known in next, pinned do
+    if M.is_pinned(known) and (name == nil or known == name) then names[#names + 1] = known end
+  end
+  if #names == 0 then complain("%s", name and ("no result is kept as %s"):format(name) or "no result is kept") end
+  table.sort(names)
+  for _, known in ipairs(names) do
+    rawset(_G, known, nil)
+    pinned[known] = nil
+  end
+  return names
+end
+
 --- Remembers a result.
 function M.keep(v)
   table.insert(kept, 1, setmetatable({v, what = described(v), was_nil = v == nil}, is_large(v, 1) and weak or nil))

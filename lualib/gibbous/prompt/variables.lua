@@ -1,5 +1,6 @@
 --- The variables that the session has made, and what the library holds, each with the line that made it.
 local core <const> = require "gibbous.core"
+local results <const> = require "gibbous.prompt.results"
 local table_text <const> = require "gibbous.table_text"
 local timing <const> = require "gibbous.timing"
 
@@ -14,6 +15,12 @@ end
 
 local function bytes_text(n) return n > 0 and timing.scaled(n) .. "B" or "-" end
 
+--- The text of a value, of which only its own __tostring may fail.
+local function readable(v)
+  local ok <const>, text <const> = pcall(tostring, v)
+  return ok and text or "its __tostring fails"
+end
+
 --- Kind, a few words, bytes held, the line that made it.
 local function row_of(name, v)
   if core.as_tensor(v) ~= nil and core.type(v) == "tensor" then
@@ -27,8 +34,7 @@ local function row_of(name, v)
     return {name, kind, "", "-", info.what == "C" and "" or ("%s:%d"):format(info.short_src, info.linedefined)}
   end
   local meta <const> = debug.getmetatable(v)
-  if type(v) ~= "table" then text = tostring(v) elseif meta and meta.__tostring then text = tostring(v) end
-  text = text:match "^[^\n]*"
+  if type(v) ~= "table" or meta and meta.__tostring then text = readable(v):match "^[^\n]*" end
   return {name, kind, utf8.len(text) and utf8.len(text) > 40 and text:sub(1, utf8.offset(text, 38) - 1) .. "..." or text, "-", ""}
 end
 
@@ -40,8 +46,11 @@ function M.who()
   end
   if #names == 0 then return "no variables yet" end
   table.sort(names)
-  local rows <const> = {{"name", "kind", "what", "bytes", "line"}}
-  for i, name in ipairs(names) do rows[i + 1] = row_of(name, rawget(_G, name)) end
+  local rows <const> = {{"name", "kind", "what", "bytes", "line", "kept"}}
+  for i, name in ipairs(names) do
+    rows[i + 1] = row_of(name, rawget(_G, name))
+    rows[i + 1][6] = results.is_pinned(name) and "by :pin" or ""
+  end
   return table_text(rows)
 end
 

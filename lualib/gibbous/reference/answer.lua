@@ -3,27 +3,27 @@ local core <const> = require "gibbous.core"
 local lexer <const> = require "gibbous.prompt.lexer"
 local reference <const> = require "gibbous.reference"
 local text <const> = require "gibbous.reference.text"
+local window <const> = require "gibbous.window"
 
 local MOST_FOUND <const> = 20              -- entries that a search lists
-local WIDEST <const> = 100                 -- columns of text, where the terminal has them
+local LEAST <const>, WIDEST <const> = 20, 100              -- columns of text, where the terminal has them
 
 local USAGE <const> = "?name explains a function, method, option table, class or command: ?gb.gp.exact, ?matmul, ?:time\n"
   .. "?m and ?m:fit do so for a variable, by its value; ??words looks for words: ??random numbers"
 
 local function width_of_terminal()
-  local columns <const>, _, is_terminal <const> = core.terminal()
-  return is_terminal and math.max(20, math.min(columns, WIDEST)) or WIDEST
+  return math.max(LEAST, math.min(window.columns() or core.columns(1) or WIDEST, WIDEST))
 end
 
 local function found(words, width)
   words = words:gsub("[\"']", " "):gsub("^%s+", ""):gsub("%s+$", "")
-  if not words:find "%S" then return USAGE, true end
+  if not words:find "%S" then return text.fitted(USAGE, width), true end
   local list <const> = reference.search(words)
-  if #list == 0 then return ("nothing is said about '%s'"):format(words), false end
+  if #list == 0 then return text.fitted(("nothing is said about '%s'"):format(words), width), false end
   return text.list(list, width, MOST_FOUND), true
 end
 
---- The class that the first type of a field or a result names, nil where that is none of the library's.
+--- The class that the first type of a field or a result names, nil if that class is not the library's.
 local function class_of_result(e)
   local class <const> = e and e.kind == "field" and (e.returns or ""):match "^gibbous%.[%w_.]*[%w_]"
   return class and reference.of(class) and class or nil
@@ -38,13 +38,6 @@ local function along(class, path)
     class = class_of_result(e)
   end
   return e
-end
-
-local function documented_function(value)
-  for _, e in ipairs(reference.all()) do
-    if e.kind == "function" and e.name:match "^gb%." and rawequal(reference.value_of(e.name), value) then return e end
-  end
-  return nil
 end
 
 local function article(name) return name:match "^[aeiou]" and "an " or "a " end
@@ -62,25 +55,22 @@ local function of_value(topic, env, width)
   if class and reference.of(class) then
     return ("%s is %s%s\n\n%s"):format(name, article(class), class, text.of(reference.of(class), width))
   end
-  local e <const> = type(value) == "function" and documented_function(value)
+  local e <const> = reference.of_value(value)
   return e and text.of(e, width)
 end
 
 --- Lua's own words and functions: for, print, string.format.
-local function of_lua(topic)
-  if lexer.keywords[topic] then
-    return ("%s is a word of Lua itself: see the reference manual of Lua 5.4, chapter 3"):format(topic)
-  end
+local function of_lua(topic, width)
+  local manual <const> = "%s is %sof Lua itself: see the reference manual of Lua 5.4, chapter %d"
+  if lexer.keywords[topic] then return text.fitted(manual:format(topic, "a word ", 3), width) end
   local value = _G
   for name in topic:gmatch "[%w_]+" do
     value = type(value) == "table" and rawget(value, name) or nil
   end
   local library <const> = topic:match "^(%a+)%." or topic
   if value == nil or package.loaded[library] == nil and rawget(_G, topic) == nil or library == "gb" then return nil end
-  if type(value) == "function" or package.loaded[topic] == value then
-    return ("%s is of Lua itself: see the reference manual of Lua 5.4, chapter 6"):format(topic)
-  end
-  return ("%s is a %s of this session, not of the library"):format(topic, type(value))
+  if type(value) == "function" or package.loaded[topic] == value then return text.fitted(manual:format(topic, "", 6), width) end
+  return text.fitted(("%s is a %s of this session, not of the library"):format(topic, type(value)), width)
 end
 
 --- All entries whose last name this is, for a word without an owner: what can be called, else fields.
@@ -109,11 +99,11 @@ return function(topic, env)
   topic = topic:gsub("^%s+", ""):gsub("%s+$", "")
   if topic:sub(1, 1) == "?" then return found(topic:sub(2), width) end
   local name <const> = topic:gsub("%s*[%(%{%[\"'].*", "")
-  if name == "" then return USAGE, true end
+  if name == "" then return text.fitted(USAGE, width), true end
   local e <const> = reference.of(name)
   local said <const> = of_value(name, env or _G, width) or e and text.of(e, width)
-    or name:match "^[%w_]+$" and by_last_name(name, width) or of_lua(name)
+    or name:match "^[%w_]+$" and by_last_name(name, width) or of_lua(name, width)
   if said then return said, true end
   if name:find "%s" then return found(topic, width) end
-  return unknown(name), false
+  return text.fitted(unknown(name), width), false
 end

@@ -14,7 +14,7 @@ local function module_of(value)
   return nil
 end
 
---- "gibbous.tensor", "gibbous.gp.exact", "gb.linalg", ...; nil for what is none of the library's.
+--- "gibbous.tensor", "gibbous.gp.exact", "gb.linalg", ...; nil for a value that is not the library's.
 function M.of(value)
   local kind <const> = type(value)
   if kind ~= "table" and kind ~= "userdata" then return nil end

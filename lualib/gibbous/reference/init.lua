@@ -10,18 +10,28 @@ local parse <const> = require "gibbous.reference.parse"
 
 local M <const> = {}
 
+-- What is read of an entry when it is first asked for.
+local described <const> = {args = true, fields = true, example = true, see = true, text = true, line = true, cost = true,
+  errors = true, returns = true}
+
 -- The registry: list (entries in order), by_name, classes (class name -> {entry, own members by name}). Read when first asked for.
 local registry
 
---- A field of a class as an entry of its own.
-local function field_entry(owner, f)
-  local name <const> = (owner.short or owner.name) .. "." .. f.name
-  return {name = name, kind = "field", call = name, short = f.name, owner = owner.class, line = f.text, text = f.text,
-    returns = f.type, args = {}, see = {}, area = owner.area}
+--- A field of a class as an entry of its own, described where its class is.
+local function field_entry(owner, field)
+  local name <const> = (owner.short or owner.name) .. "." .. field
+  return {name = name, kind = "field", call = name, short = field, owner = owner.class, area = owner.area, of = owner}
+end
+
+local function describe_field(e)
+  for _, f in ipairs(e.of.fields) do
+    if f.name == e.short then e.line, e.text, e.returns = f.text, f.text, f.type end
+  end
+  e.args, e.see, e.of = {}, {}, nil
 end
 
 local function class_of_name(r, name)
-  r.classes[name] = r.classes[name] or {members = {}}
+  r.classes[name] = r.classes[name] or {members = {}, opened = {}}
   return r.classes[name]
 end
 
@@ -37,9 +47,10 @@ local function add_class(r, e)
     for _, key in ipairs{"text", "line", "example", "cost", "errors", "area"} do c.entry[key] = e[key] end
   end
   c.parent = c.parent or e.parent
-  for _, f in ipairs(e.fields) do
-    local field <const> = field_entry(e, f)
-    c.members[f.name] = c.members[f.name] or field
+  table.insert(c.opened, e)
+  for _, name in ipairs(e.names) do
+    local field <const> = setmetatable(field_entry(e, name), getmetatable(e))
+    c.members[name] = c.members[name] or field
     if not e.class:match "%.options$" then
       r.list[#r.list + 1] = field
       r.by_name[field.name] = r.by_name[field.name] or field
@@ -53,14 +64,17 @@ local function add_function(r, e)
   class_of_name(r, e.owner).members[e.short] = e
 end
 
+--- The fields of a class, in the files that open it, and of those it extends.
 local function fields_of(r, class_name)
-  local list, seen = {}, {}
+  local list <const>, seen <const> = {}, {}
   while class_name and r.classes[class_name] do
     local c <const> = r.classes[class_name]
-    for _, f in ipairs(c.order or {}) do
-      if not seen[f.name] then
-        seen[f.name] = true
-        list[#list + 1] = {key = f.name, type = f.type, text = f.text}
+    for _, e in ipairs(c.opened) do
+      for _, f in ipairs(e.fields) do
+        if not seen[f.name] then
+          seen[f.name] = true
+          list[#list + 1] = {key = f.name, type = f.type, text = f.text}
+        end
       end
     end
     class_name = c.parent
@@ -100,21 +114,35 @@ local function add_prompt_commands(r)
   end
 end
 
+--- The metatable of entries that are described, and have their options, when they are first asked.
+local function lazy(r)
+  return {__index = function(e, key)
+    if key == "options" then
+      local options <const> = options_of(r, e)
+      rawset(e, key, options)
+      return options
+    end
+    if not described[key] then return nil end
+    if rawget(e, "of") then describe_field(e) elseif rawget(e, "comment") then parse.describe(e) end
+    return rawget(e, key)
+  end}
+end
+
 local function read()
   local r <const> = {list = {}, by_name = {}, classes = {}}
+  local entry <const> = lazy(r)
   for _, area in ipairs(areas) do
-    for _, e in ipairs(parse.read(core.source("gibbous.meta." .. area[1]) or "", area[1])) do
-      if e.kind == "class" then
-        add_class(r, e)
-        local c <const> = r.classes[e.class]
-        c.order = c.order or {}
-        table.move(e.fields, 1, #e.fields, #c.order + 1, c.order)
+    for _, e in ipairs(parse.declared(core.source("gibbous.meta." .. area[1]) or "", area[1])) do
+      setmetatable(e, entry)
+      if e.kind == "class" then add_class(r, e)
       elseif e.kind == "command" then add_command(r, e)
       else add_function(r, e) end
     end
   end
   add_prompt_commands(r)
-  for _, e in ipairs(r.list) do e.options = options_of(r, e) end
+  for _, e in ipairs(r.list) do
+    if getmetatable(e) == nil then setmetatable(e, entry) end
+  end
   return r
 end
 
@@ -156,7 +184,7 @@ function M.members(class_name)
     for name, e in pairs(c.members) do found[name] = found[name] or e end
     class_name = c.parent
   end
-  for name, e in pairs(found) do list[#list + 1] = {name = name, kind = e.kind, line = e.line} end
+  for name, e in pairs(found) do list[#list + 1] = setmetatable({name = name, kind = e.kind}, {__index = e}) end
   table.sort(list, function(a, b) return a.name < b.name end)
   return list
 end
@@ -212,6 +240,19 @@ function M.value_of(name)
   local value = package.loaded.gibbous
   for key in name:gmatch "%.([%w_]+)" do value = type(value) == "table" and rawget(value, key) or nil end
   return value
+end
+
+--- The entry of a function or a part of the library, by its value; nil where it has none.
+function M.of_value(value)
+  if type(value) == "table" then
+    local name <const> = class.of(value)
+    return name and name:find "^gb%." and M.of(name) or nil
+  end
+  if type(value) ~= "function" then return nil end
+  for _, e in ipairs(registered().list) do
+    if e.kind == "function" and e.name:find "^gb%." and rawequal(M.value_of(e.name), value) then return e end
+  end
+  return nil
 end
 
 --- All entries, in the order of the reference.

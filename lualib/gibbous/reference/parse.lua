@@ -30,7 +30,7 @@ function M.plain_type(text)
   return (text:gsub("gibbous%.[%w_.]*options", "options"):gsub("gibbous%.([%w_])", "%1"))
 end
 
---- The keys of an inline table type, "{a: number, b: string}?", as options; nil where it is none.
+--- The keys of an inline table type, "{a: number, b: string}?", as options; nil if the type is not such a table.
 function M.inline_keys(type_text)
   local body <const> = type_text:match "^{(.*)}%??$"
   if not body or body:sub(1, 1) == "[" then return nil end
@@ -100,9 +100,16 @@ end
 
 local function optional_name(name) return (name:gsub("%?$", "")) end
 
---- An entry of the comment before a declaration; name, kind and call are the caller's.
-local function entry_of(lines)
-  local plain <const>, tags <const>, example <const> = sorted_lines(lines)
+--- The lines of a comment, without their '---'.
+local function comment_lines(comment)
+  local lines <const> = {}
+  for line in (comment .. "\n"):gmatch "%-%-%- ?([^\n]*)\n" do lines[#lines + 1] = line end
+  return lines
+end
+
+--- What the comment before a declaration says; name, kind and call are the caller's.
+local function said_in(comment)
+  local plain <const>, tags <const>, example <const> = sorted_lines(comment_lines(comment))
   local e <const> = {args = {}, fields = {}, example = example, see = {}}
   e.text, e.cost, e.errors = paragraphs(plain)
   e.line = first_sentence(e.text)
@@ -129,48 +136,76 @@ end
 --- The words of a command that are typed as they are: ":time" of ":time expr", "gibbous help" of "gibbous help [topic]".
 function M.command_name(call) return call:match "^:%l+" or call:match "^gibbous %l+" or call:match "^%S+" end
 
---- What a file declares, in its order: a list of entries with name, kind, call, and area, which says where they come from.
-function M.read(source, area)
+local function fill(e, comment)
+  for key, value in next, said_in(comment) do e[key] = value end
+  return e
+end
+
+--- Reads what the comment of a declared entry says.
+function M.describe(e)
+  local comment <const> = e.comment
+  e.comment = nil
+  return comment and fill(e, comment) or e
+end
+
+--- The function, command or class that a line declares, nil where it declares none. locals: names to classes, which classes join.
+local function declaration(line, comment, locals, area)
+  local owner <const>, sep <const>, name <const>, args <const> = line:match "^function ([%w_.]-)([.:])([%w_]+)(%b())"
+  if name then
+    local full <const> = owner .. sep .. name
+    return {name = full, kind = sep == ":" and "method" or "function", call = full .. args, short = name,
+      owner = locals[owner] or owner, area = area, comment = comment}
+  end
+  local command <const> = line:match '^command%["(.-)"%] = true'
+  if command then
+    local words <const> = M.command_name(command)
+    return {name = words, kind = "command", call = command, short = words:match "%l+$" or words, area = area, comment = comment}
+  end
+  local class <const>, parent <const> = comment:match "%-%-%- ?@class ([%w_.]+)%s*:?%s*([%w_.]*)"
+  if not class then return nil end
+  local object <const> = line:match "^local ([%w_]+) = {}" or line:match "^(gb%.[%w_.]+) = {}"
+  if object then locals[object] = class end
+  local names <const> = {}
+  for field in comment:gmatch "%-%-%- ?@field ([^%s%[?]+)" do names[#names + 1] = field end
+  return {name = class, kind = "class", call = class, short = object or class, class = class, names = names, area = area,
+    parent = parent ~= "" and parent or nil, comment = comment}
+end
+
+local DASH <const> = ("-"):byte()
+
+--- Does a line from 'at' to 'stop' belong to the comment of an entry?
+local function is_comment(source, at, stop)
+  local a <const>, b <const>, c <const>, d <const> = source:byte(at, at + 3)
+  return a == DASH and b == DASH and c == DASH and (stop == at + 2 or d ~= DASH)
+end
+
+--- What a file declares, in its order: a list of entries with name, kind, call, area, which says where they come from, and of a
+-- class the names of its fields. What the comments say is read by M.describe, since few of them are ever asked for.
+function M.declared(source, area)
   local list <const>, locals <const> = {}, {}
-  local comment = {}
-  local function class(e, short)
-    e.name, e.kind, e.call, e.short, e.area = e.class, "class", e.class, short or e.class, area
-    list[#list + 1] = e
-  end
-  local function declaration(line)
-    local owner <const>, sep <const>, name <const>, args <const> = line:match "^function ([%w_.]-)([.:])([%w_]+)(%b())"
-    if name then
-      local e <const> = entry_of(comment)
-      e.owner, e.short, e.area = locals[owner] or owner, name, area
-      e.name = owner .. sep .. name
-      e.call, e.kind = e.name .. args, sep == ":" and "method" or "function"
-      list[#list + 1] = e
-      return
-    end
-    local command <const> = line:match '^command%["(.-)"%] = true'
-    if command then
-      local e <const> = entry_of(comment)
-      e.name, e.kind, e.call, e.area = M.command_name(command), "command", command, area
-      e.short = e.name:match "%l+$" or e.name
-      list[#list + 1] = e
-      return
-    end
-    local object <const> = line:match "^local ([%w_]+) = {}" or line:match "^(gb%.[%w_.]+) = {}"
-    local e <const> = entry_of(comment)
-    if e.class then
-      if object then locals[object] = e.class end
-      class(e, object)
-    end
-  end
-  for line in (source .. "\n\n"):gmatch "([^\n]*)\n" do
-    local text <const> = line:match "^%-%-%- ?([^%-].*)" or line == "---" and ""
-    if text then
-      comment[#comment + 1] = text
+  local from                               -- where the comment begins that ends before this line
+  local at = 1
+  source = source .. "\n\n"
+  while at <= #source do
+    local stop <const> = source:find("\n", at, true) - 1
+    if is_comment(source, at, stop) then
+      from = from or at
     else
-      if line:sub(1, 2) ~= "--" and (line ~= "" or #comment > 0) then declaration(line) end
-      if #comment > 0 then comment = {} end
+      local line <const> = source:sub(at, stop)
+      if line:sub(1, 2) ~= "--" and (line ~= "" or from) then
+        list[#list + 1] = declaration(line, from and source:sub(from, at - 2) or "", locals, area)
+      end
+      from = nil
     end
+    at = stop + 2
   end
+  return list
+end
+
+--- The same, described.
+function M.read(source, area)
+  local list <const> = M.declared(source, area)
+  for _, e in ipairs(list) do M.describe(e) end
   return list
 end
 

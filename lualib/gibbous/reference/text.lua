@@ -24,6 +24,17 @@ local function wrapped(text, width, indent, hanging)
   return table.concat(lines, "\n")
 end
 
+M.wrapped = wrapped
+
+--- A text whose lines, where they are wider than the window, are broken between words.
+function M.fitted(text, width)
+  return (text:gsub("[^\n]+", function(line)
+    if (utf8.len(line) or #line) <= width then return nil end
+    local indent <const> = line:match "^ *"
+    return wrapped(line, width, indent, indent .. "  ")
+  end))
+end
+
 --- A name after 'indent' spaces and a text beside it, in a column of its own; below it where the name or the window leaves no room.
 function M.row(name, text, width, indent, name_width)
   local left <const> = (" "):rep(indent) .. name
@@ -58,7 +69,7 @@ end
 --- An entry: the call, what it is, arguments, options, result, cost, errors, an example.
 function M.of(e, width)
   width = width or 100
-  local lines <const> = {e.call}
+  local lines <const> = {wrapped(e.call, width, "", "    ")}
   if e.text ~= "" then lines[#lines + 1] = wrapped(e.text, width, "  ") end
   section(lines, width, "arguments", e.args, function(a) return a.name end, typed)
   section(lines, width, "options", e.options, function(o) return o.key end, typed)

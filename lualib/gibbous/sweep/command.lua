@@ -64,10 +64,11 @@ local function register(study, code, path, folder)
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
     local stale <const> = self.db:rows "SELECT COUNT(*) AS n FROM trial WHERE wanted = 0 AND state = 'done'"[1].n
     if before and before ~= code and stale > 0 then
-      io.stderr:write(("gibbous: the code of the trials has changed: %d finished ones are of the older code and stay in the store, %d "
-        .. "are new\n"):format(stale, kept))
+      io.stderr:write(("gibbous: the code of the trials has changed: %d finished ones are of the older code and stay in the store, "
+        .. "%d are new\n"):format(stale, kept))
     end
   end
+  if study.search == "gp" then self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -93,14 +94,14 @@ local function lock(folder)
   return held
 end
 
-local function coordinate(study, self, path, o, rest)
+local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
   local more <const> = study.search == "gp" and require "gibbous.sweep.search".proposer(study, self, function(trials)
     return self:add(identified(study, self:value "code", trials), self:value "code")
   end) or nil
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
     limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
-    words = rest, more = more})
+    words = rest, more = more, stays = stays})
 end
 
 --- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is nearly
@@ -114,7 +115,7 @@ local function run(words, alone)
   local held <const> = alone and lock(folder) or nil
   local self <close> = register(study, code, path, folder)
   if o["retry-failed"] then self:again "wanted = 1 AND state = 'failed'" end
-  local ok <const>, result <const> = pcall(coordinate, study, self, path, o, rest)
+  local ok <const>, result <const> = pcall(coordinate, study, self, path, o, rest, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
@@ -156,8 +157,9 @@ function verbs.ls(words)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
     if not o.class or t.class == o.class then
-      rows[#rows + 1] = {tostring(t.number), text.params(t.params), (t.wanted == 0 and "stale " or "") .. (t.state == "done" and t.class
-        or t.state == "failed" and t.class or t.state), t.metric and ("%.6g"):format(t.metric) or "",
+      rows[#rows + 1] = {tostring(t.number), text.params(t.params),
+        (t.wanted == 0 and "stale " or "") .. ((t.state == "done" or t.state == "failed") and t.class or t.state),
+        t.metric and ("%.6g"):format(t.metric) or "",
         t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
         ((t.message or ""):match "^[^\n]*")}
     end
@@ -183,7 +185,8 @@ function verbs.plan(words)
 end
 
 function verbs.rerun(words)
-  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"}, "SCRIPT|STORE")
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"},
+    "SCRIPT|STORE")
   local study <const> = core.file_exists(where .. "/study.db") and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
   local n = 0

@@ -1,5 +1,5 @@
---- Runs the trials of a study that are pending: claims one where there is room, starts its process, waits, and tells what came of it.
--- Several coordinators, on one host or more, share a store; each takes what is pending.
+--- Runs the trials of a study that are pending: claims one where there is room, starts its process, waits, and tells what came of
+-- it. Several coordinators, on one host or more, share a store; each takes what is pending.
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local line <const> = require "gibbous.progress_line"
@@ -41,8 +41,8 @@ end
 local function start(self, row)
   local folder <const> = self.store:folder_of(row.id)
   core.make_folder(folder)
-  local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token, tostring(self.limit),
-    tostring(self.pid)}
+  local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token,
+    tostring(self.limit), tostring(self.pid)}
   for _, word in ipairs(self.words) do words[#words + 1] = word end
   local child <const> = core.child(words, environment(self, row), folder .. "/log.txt")
   local pid <const> = child:pid()
@@ -55,8 +55,8 @@ end
 local function take(self)
   local device <const> = free_device(self)
   if #self.running >= self.jobs or not device then return false end
-  local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit, least = self.least,
-    now = core.now(), device = device ~= "" and device or nil}
+  local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit,
+    least = self.least, now = core.now(), device = device ~= "" and device or nil}
   if not row then return false end
   start(self, row)
   return true
@@ -147,6 +147,12 @@ local function wait(self)
   if at then reap(self, at) end
 end
 
+--- Do other processes run trials of this store? Those of processes that are gone become pending.
+local function others(self)
+  self.store:recover(self.host, machine.is_alive)
+  return #self.store:trials "wanted = 1 AND state IN ('running', 'pending')" > 0
+end
+
 local function close(self)
   for _, r in ipairs(self.running) do
     r.child:close()
@@ -156,7 +162,8 @@ local function close(self)
 end
 
 --- Runs until nothing is pending, or Ctrl-C. study, store, script (its path), code; o: jobs, limit, least, keep_going, quiet, words
--- (of the script), more (adds trials to the store where a search has some, gives true then). Gives {ended, failures, halted}.
+-- (of the script), stays (until trials of other processes have ended), more (adds trials to the store where a search has some,
+-- gives true then). Gives {ended, failures, halted}.
 function M.run(study, store, script, o)
   local pid <const>, since <const>, host <const> = machine.process()
   local self <const> = {study = study, store = store, script = script, words = o.words or {}, pid = pid, since = since,
@@ -166,7 +173,7 @@ function M.run(study, store, script, o)
   local _ <close> = setmetatable({}, {__close = function() close(self) end})
   while true do
     while not self.halted and (take(self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
-    if #self.running == 0 then break end
+    if #self.running == 0 and not (o.stays and not self.halted and others(self)) then break end
     wait(self)
     local now <const> = core.clock()
     watch_time(self, now)

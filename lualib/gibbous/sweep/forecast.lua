@@ -1,5 +1,5 @@
---- gibbous sweep plan: what a run would do. The bytes of a cell are those of trials that ended; else the function of its first fit is
--- planned in a process that ends there.
+--- gibbous sweep plan: what a run would do. The bytes of a cell are those of trials that ended; else the function of its first fit
+-- is planned in a process that ends there.
 local core <const> = require "gibbous.core"
 local machine <const> = require "gibbous.sweep.machine"
 local store <const> = require "gibbous.sweep.store"
@@ -81,8 +81,8 @@ return function(study, path, trials, folder, o)
   end
   print(require "gibbous.table_text"(table_rows))
   if #cells > SHOWN then print(("and %d cells more"):format(#cells - SHOWN)) end
-  print(("%s: %d trials of %d cells, %d to run; %d at once within %s%s"):format(study.name, #trials, #cells, left, o.jobs, mib(o.limit),
-    usual and (", about %s"):format(text.duration(time / o.jobs)) or ""))
+  print(("%s: %d trials of %d cells, %d to run; %d at once within %s%s"):format(study.name, #trials, #cells, left, o.jobs,
+    mib(o.limit), usual and (", about %s"):format(text.duration(time / o.jobs)) or ""))
   if misfits > 0 then print(("%d cells do not fit the limit"):format(misfits)) end
   return misfits == 0
 end

@@ -1,6 +1,6 @@
 --- What makes two trials one: their parameters, and the code that they run. The code is the text of the study's function, without
--- comments and spaces, and of what it reaches: upvalues, and globals that the script made. So a longer grid or another comment keeps
--- finished trials, and another step in the function does not.
+-- comments and spaces, and of what it reaches: upvalues, and globals that the script made. So a longer grid or another comment
+-- keeps finished trials, and another step in the function does not.
 local core <const> = require "gibbous.core"
 local lexer <const> = require "gibbous.prompt.lexer"
 
@@ -19,11 +19,44 @@ local function lines_of(path)
   return sources[path]
 end
 
---- The tokens of a text, one space apart.
-local function plain(text)
+local opens <const> = {["function"] = true, ["if"] = true, ["do"] = true, ["repeat"] = true}
+local closes <const> = {["end"] = true, ["until"] = true}
+
+--- The position of the token that ends the block which the token at 'at' opens; nil where it is not there.
+local function block_end(tokens, at)
+  local depth = 0
+  for i = at, #tokens do
+    local t <const> = tokens[i]
+    if t.kind == "keyword" then depth = depth + (opens[t.text] and 1 or closes[t.text] and -1 or 0) end
+    if depth == 0 then return i end
+  end
+  return nil
+end
+
+local function joined(tokens, from, to)
   local out <const> = {}
-  for _, t in ipairs(lexer.tokens(text)) do out[#out + 1] = t.kind ~= "comment" and t.text or nil end
+  for i = from, to do out[#out + 1] = tokens[i].kind ~= "comment" and tokens[i].text or nil end
   return table.concat(out, " ")
+end
+
+--- The only 'function' of the first line; nil where there are several.
+local function head(tokens, text)
+  local line <const>, found = #text:match "^[^\n]*", nil
+  for i, t in ipairs(tokens) do
+    if t.from > line then break end
+    if t.kind == "keyword" and t.text == "function" then
+      if found then return nil end
+      found = i
+    end
+  end
+  return found
+end
+
+--- The tokens of the function that begins on the first of these lines, one space apart: those of all lines where several do.
+local function plain(text)
+  local tokens <const> = lexer.tokens(text)
+  local first <const> = head(tokens, text)
+  return joined(tokens, first or 1, first and block_end(tokens, first) or #tokens)
 end
 
 --- The text of a Lua function; of a chunk without a file, its code.

@@ -6,7 +6,8 @@ local M <const> = {}
 
 local SHARE <const> = 0.9                  -- of the bytes that are free, left to trials where nobody said how many
 
---- Bytes for all trials of this machine together: what the study or the command line says, else most of what the memory limit allows.
+--- Bytes for all trials of this machine together: what the study or the command line says, else most of what the memory limit
+-- allows.
 function M.limit(given, what)
   if given then return core.bytes(given, what) end
   return math.floor(SHARE * (memory.report().limit - memory.report().used))

@@ -1,6 +1,5 @@
 --- One trial as text: what it was, what came of it, what it was made of.
 local core <const> = require "gibbous.core"
-local text <const> = require "gibbous.sweep.text"
 
 local LAST <const> = 20                    -- lines of a log
 

@@ -12,7 +12,7 @@ local function others(store, row, step, sign, within, params)
     same[#same + 1] = ("json_extract(t.params, '$.%s') IS ?"):format(name)
     values[#values + 1] = params[name]
   end
-  local rows <const> = store.db:rows(([[SELECT MIN(? * r.value) AS best, MAX(r.step) AS last FROM report r JOIN trial t ON t.id = r.trial
+  local rows <const> = store.db:rows(([[SELECT MIN(? * r.value) AS best FROM report r JOIN trial t ON t.id = r.trial
     WHERE %s AND r.step <= ? GROUP BY r.trial
     HAVING (SELECT MAX(step) FROM report WHERE trial = r.trial) >= ?]]):format(table.concat(same, " AND ")), sign,
     table.unpack(M.flat(values, step, step)))
@@ -33,7 +33,8 @@ local function rung(rule, step)
   return rule.start * rule.factor ^ math.floor(math.log(step / rule.start) / math.log(rule.factor) + 1e-9)
 end
 
---- Should the trial stop, whose best value up to 'step' is 'best'? rule: of the study; goal "min" or "max". Gives the words for why.
+--- Should the trial stop, whose best value up to 'step' is 'best'? rule: of the study; goal "min" or "max". Gives the words for
+-- why.
 function M.verdict(store, row, params, rule, goal, step, best)
   local sign <const> = goal == "max" and -1 or 1
   local at <const> = rule.rule == "halving" and rung(rule, step) or step

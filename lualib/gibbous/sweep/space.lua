@@ -14,7 +14,9 @@ local M <const> = {}
 ---@field whole boolean  are its values integers?
 local Range <const> = {__name = "gibbous.sweep.range"}
 
-function Range:__tostring() return ("%g..%g%s%s"):format(self.low, self.high, self.log and " log" or "", self.whole and " whole" or "") end
+function Range:__tostring()
+  return ("%g..%g%s%s"):format(self.low, self.high, self.log and " log" or "", self.whole and " whole" or "")
+end
 
 local function check_ends(what, low, high, log)
   for _, v in ipairs{low or false, high or false} do
@@ -22,7 +24,9 @@ local function check_ends(what, low, high, log)
       core.raise("option", ("%s: two numbers expected, got %s"):format(what, options.shown(v)))
     end
   end
-  if not (low < high) then core.raise("option", ("%s: the first end must be below the second, got %g and %g"):format(what, low, high)) end
+  if not (low < high) then
+    core.raise("option", ("%s: the first end must be below the second, got %g and %g"):format(what, low, high))
+  end
   if log and low <= 0 then core.raise("option", ("%s: both ends must be above 0, got %g"):format(what, low)) end
 end
 
@@ -52,7 +56,9 @@ end
 function M.range(first, last, step)
   step = step or 1
   for _, v in ipairs{first or false, last or false, step} do
-    if type(v) ~= "number" or v ~= v then core.raise("option", ("gb.sweep.range: numbers expected, got %s"):format(options.shown(v))) end
+    if type(v) ~= "number" or v ~= v then
+      core.raise("option", ("gb.sweep.range: numbers expected, got %s"):format(options.shown(v)))
+    end
   end
   local n <const> = step ~= 0 and math.floor((last - first) / step + 1e-9) + 1 or 0
   if not (n >= 1 and n <= 1e6) then
@@ -69,18 +75,22 @@ local function is_range(v) return getmetatable(v) == Range end
 local function canonical(v, what)
   local kind <const> = math.type(v) or type(v)
   if kind == "float" then
-    if v ~= v or math.abs(v) == math.huge then core.raise("option", ("%s holds %s, which is no parameter"):format(what, tostring(v))) end
+    if v ~= v or math.abs(v) == math.huge then
+      core.raise("option", ("%s holds %s, which is no parameter"):format(what, tostring(v)))
+    end
     return math.tointeger(v) or v
   end
   if kind == "integer" or kind == "string" or kind == "boolean" then return v end
   if kind ~= "table" or getmetatable(v) ~= nil then
-    core.raise("option", ("%s holds %s: parameters are numbers, strings, booleans and tables of them; make the object from them in run")
-      :format(what, options.shown(v)))
+    core.raise("option", ("%s holds %s: parameters are numbers, strings, booleans and tables of them; make the object from them "
+      .. "in run"):format(what, options.shown(v)))
   end
   local out <const> = {}
   for key, one in pairs(v) do out[key] = canonical(one, what) end
   return out
 end
+
+M.canonical = canonical
 
 local function check_list(values, what)
   if #values == 0 then core.raise("option", ("gb.sweep: %s is empty: give a list of values"):format(what)) end
@@ -97,7 +107,9 @@ end
 local function sorted_names(t, what)
   local names <const> = {}
   for name in pairs(t) do
-    if type(name) ~= "string" then core.raise("option", ("gb.sweep: %s maps names to lists, got the key %s"):format(what, tostring(name))) end
+    if type(name) ~= "string" then
+      core.raise("option", ("gb.sweep: %s maps names to lists, got the key %s"):format(what, tostring(name)))
+    end
     names[#names + 1] = name
   end
   table.sort(names)
@@ -161,8 +173,8 @@ function M.at(axis, u)
   return math.max(r.low, math.min(math.floor(v + 0.5), r.high))
 end
 
---- The first n points of [0, 1)^d of a search by random numbers or a scrambled Sobol sequence, rows of numbers: the first of a longer
--- list are those of a shorter one.
+--- The first n points of [0, 1)^d of a search by random numbers or a scrambled Sobol sequence, rows of numbers: the first of a
+-- longer list are those of a shorter one.
 function M.draws(search, n, d, seed)
   if d == 0 or n == 0 then
     local out <const> = {}

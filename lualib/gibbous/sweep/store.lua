@@ -157,8 +157,8 @@ local function in_use(self, host)
 end
 
 --- The first pending trial whose need fits beside those that run on this host. o: host, pid, started, limit (bytes of
--- the host), least (bytes that every trial has), now, device. What needs more than the limit gets the limit. Gives its row, with token
--- and room; nil where there is none.
+-- the host), least (bytes that every trial has), now, device. What needs more than the limit gets the limit. Gives its row, with
+-- token and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local left <const> = o.limit - in_use(self, o.host)
@@ -194,15 +194,15 @@ function Store:release(row, o)
   end)
 end
 
---- Ends a trial, once: false where it is not this holder's any more. o: class, message, fingerprint, result (JSON), metric, peak, resident,
--- seconds, ended, data and environment (digests or JSON).
+--- Ends a trial, once: false where it is not this holder's any more. o: class, message, fingerprint, result (JSON), metric, peak,
+-- resident, seconds, ended, data and environment (digests or JSON).
 function Store:acknowledge(row, o)
   return self:atomically(function()
     local changed <const> = self.db:run([[UPDATE trial SET state = ?, class = ?, message = ?, fingerprint = ?, result = ?,
       metric = ?, peak = COALESCE(?, peak), resident = COALESCE(?, resident), seconds = ?, ended = ?, data = COALESCE(?, data),
       environment = COALESCE(?, environment), token = NULL WHERE id = ? AND token = ? AND state = 'running']],
-      (o.class == "ok" or o.class == "pruned") and "done" or "failed", o.class, o.message, o.fingerprint, o.result, o.metric, o.peak,
-      o.resident, o.seconds, o.ended, o.data, o.environment, row.id, row.token)
+      (o.class == "ok" or o.class == "pruned") and "done" or "failed", o.class, o.message, o.fingerprint, o.result, o.metric,
+      o.peak, o.resident, o.seconds, o.ended, o.data, o.environment, row.id, row.token)
     if changed == 1 and o.class == "ok" and o.peak then      -- its cell's other repeats need as much
       self.db:run("UPDATE trial SET need = ? WHERE cell = ? AND state = 'pending' AND need IS NULL", o.peak, row.cell)
     end
@@ -247,8 +247,8 @@ end
 
 --- A value on the way, of a running trial.
 function Store:report(row, step, value, seconds)
-  self.db:run("INSERT OR REPLACE INTO report SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM trial WHERE id = ? AND token = ?)", row.id,
-    step, value, seconds, row.id, row.token)
+  self.db:run("INSERT OR REPLACE INTO report SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM trial WHERE id = ? AND token = ?)",
+    row.id, step, value, seconds, row.id, row.token)
 end
 
 --- The reports of a trial, by step: {step, value, seconds}.

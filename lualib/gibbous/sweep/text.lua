@@ -61,8 +61,8 @@ end
 --- What is said of a trial that failed, at once.
 function M.failed(row, store)
   local first <const> = (row.message or ""):match "^[^\n]*"
-  return ("gibbous: trial %d (%s) failed: %s: %s\n         log: %s/log.txt"):format(row.number, M.params(row.params), row.class, first,
-    store:folder_of(row.id))
+  return ("gibbous: trial %d (%s) failed: %s: %s\n         log: %s/log.txt"):format(row.number, M.params(row.params), row.class,
+    first, store:folder_of(row.id))
 end
 
 --- How the study stands, in words.

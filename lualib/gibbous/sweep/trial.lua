@@ -36,7 +36,8 @@ local function stop(t, class, words)
   core.raise("interrupted", words)
 end
 
---- Tells a value on the way: of a fit's step, an epoch. Where the study prunes, it may end the trial. step: a number, larger each time.
+--- Tells a value on the way: of a fit's step, an epoch. Where the study prunes, it may end the trial. step: a number, larger each
+-- time.
 function methods.report(self, step, value)
   local t <const> = private[self]
   if type(step) ~= "number" or type(value) ~= "number" then
@@ -60,8 +61,8 @@ end
 --- Bytes that the ledger has held at most.
 local function peak() return memory.report().peak end
 
---- Before a fit: where its plan, made as if all of the host's bytes were there, needs more than this trial has, the process ends, to
--- be started again with so much.
+--- Before a fit: where its plan, made as if all of the host's bytes were there, needs more than this trial has, the process ends,
+-- to be started again with so much.
 local function ask(t)
   return function(planned)
     memory.limit(t.limit)
@@ -87,8 +88,8 @@ local function plain(v, name, depth)
   local t <const> = core.as_tensor(v)
   if t and #t.shape == 0 then return plain(t:item(), name, depth) end
   if kind ~= "table" or t or depth > 8 then
-    core.raise("option", ("the result of run: '%s' is a %s; results are numbers, strings, booleans and tables of them, anything larger "
-      .. "goes to a file in trial.dir"):format(name, core.type(v)))
+    core.raise("option", ("the result of run: '%s' is a %s; results are numbers, strings, booleans and tables of them, anything "
+      .. "larger goes to a file in trial.dir"):format(name, core.type(v)))
   end
   local out <const> = {}
   for key, one in pairs(v) do out[key] = plain(one, tostring(key), depth + 1) end

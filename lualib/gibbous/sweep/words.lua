@@ -23,8 +23,9 @@ local function named(name, rules)
     table.concat(known, ", ")))
 end
 
---- words: of the command line. rules: "string", "count", "number" or "flag" by the name of an option: --name value, --name=value, -n
--- value, -nvalue. first: what the first word is, in words; it must be there. more: what the others are, where there must be one.
+--- words: of the command line. rules: "string", "count", "number" or "flag" by the name of an option: --name value, --name=value,
+-- -n value, -nvalue. first: what the first word is, in words; it must be there. more: what the others are, where there must be
+-- one.
 ---@return string first
 ---@return table options
 ---@return string[] rest

@@ -1,0 +1,147 @@
+--- What a shell completes after 'gibbous', as a script for bash, zsh or fish: options, commands, and the words that each command
+--- takes, from the entries of the command line; names of the library after 'gibbous help', which the shell asks for.
+local reference <const> = require "gibbous.reference"
+
+local M <const> = {}
+
+local COLOURS <const> = {"--color=auto", "--color=always", "--color=never"}
+
+--- The words that a call lists after a command: "--json" of "[--json]", "bash", "zsh" and "fish" of "bash|zsh|fish".
+local function words_of(rest)
+  local words <const> = {}
+  for word in rest:gmatch "[^%[%]|%s]+" do
+    if word:match "^%-%-" or rest:find("|", 1, true) and word:match "^%l+$" then words[#words + 1] = word end
+  end
+  return words
+end
+
+--- {name, line, words, names = whether names of the library are what it takes}, one a command, in the order of the entries.
+local function commands()
+  local list <const> = {}
+  for _, e in ipairs(reference.all()) do
+    local name <const>, rest = (e.kind == "command" and e.call or ""):match "^gibbous (%l+)(.*)$"
+    if name and name ~= "script" then
+      list[#list + 1] = {name = name, line = e.line, words = words_of(rest), names = rest:find("topic", 1, true) ~= nil}
+    end
+  end
+  return list
+end
+
+--- {word, line}, one an option; one for each of its values where it has some.
+local function options()
+  local list <const> = {}
+  for _, e in ipairs(reference.all()) do
+    local word <const>, rest = (e.kind == "command" and e.call or ""):match "^(%-%-?[^%s=]*)(.*)$"
+    if word and rest:sub(1, 1) == "=" then
+      for _, w in ipairs(COLOURS) do list[#list + 1] = {word = w, line = e.line} end
+    elseif word then
+      list[#list + 1] = {word = word, line = e.line}
+    end
+  end
+  return list
+end
+
+local function joined(list, key)
+  local out <const> = {}
+  for i, item in ipairs(list) do out[i] = key and item[key] or item end
+  return table.concat(out, " ")
+end
+
+--- Calls write(pattern, what) for each group of commands with the same words, and for those that take names.
+local function each_group(list, write)
+  for _, c in ipairs(list) do
+    if c.names then write(c.name, nil) elseif #c.words > 0 then write(c.name, joined(c.words)) end
+  end
+end
+
+local function bash()
+  local all <const>, cases <const> = commands(), {}
+  each_group(all, function(name, words)
+    cases[#cases + 1] = ('    %s) mapfile -t COMPREPLY < <(compgen -W "%s" -- "$word") ;;\n'):format(name,
+      words or "$(gibbous completion names)")
+  end)
+  return ([[
+# bash completion of gibbous: source <(gibbous completion bash)
+_gibbous() {
+  local word=$2
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    mapfile -t COMPREPLY < <(compgen -W "%s %s" -- "$word"; compgen -f -- "$word")
+    return
+  fi
+  case ${COMP_WORDS[1]} in
+%s  esac
+}
+complete -o default -F _gibbous gibbous
+]]):format(joined(all, "name"), joined(options(), "word"), table.concat(cases))
+end
+
+--- Text in single quotes, of zsh and fish.
+local function quoted(text) return "'" .. text:gsub("'", "") .. "'" end
+
+local function described(list, key)
+  local out <const> = {}
+  for i, item in ipairs(list) do out[i] = "    " .. quoted(item[key]:gsub(":", "\\:") .. ":" .. item.line) end
+  return table.concat(out, "\n")
+end
+
+local function zsh()
+  local all <const>, cases <const> = commands(), {}
+  each_group(all, function(name, words)
+    cases[#cases + 1] = ("    %s) compadd -- %s ;;\n"):format(name, words or "${(f)\"$(gibbous completion names)\"}")
+  end)
+  return ([=[
+#compdef gibbous
+# zsh completion of gibbous: source <(gibbous completion zsh), or as _gibbous in a folder of $fpath
+_gibbous() {
+  local -a commands options
+  commands=(
+%s
+  )
+  options=(
+%s
+  )
+  if ((CURRENT == 2)); then
+    if [[ $words[2] == -* ]]; then
+      _describe option options
+    else
+      _describe command commands
+      _files
+    fi
+    return
+  fi
+  case $words[2] in
+%s    *) _files ;;
+  esac
+}
+if [[ $funcstack[1] == _gibbous ]]; then _gibbous "$@"; else compdef _gibbous gibbous; fi
+]=]):format(described(all, "name"), described(options(), "word"), table.concat(cases))
+end
+
+local function fish()
+  local all <const> = commands()
+  local lines <const> = {"# fish completion of gibbous: gibbous completion fish | source"}
+  local function add(condition, rest) lines[#lines + 1] = ("complete -c gibbous -n %s %s"):format(condition, rest) end
+  for _, c in ipairs(all) do add("__fish_use_subcommand", ("-a %s -d %s"):format(c.name, quoted(c.line))) end
+  for _, o in ipairs(options()) do
+    add("__fish_use_subcommand", ("-a %s -d %s"):format(quoted(o.word), quoted(o.line)))
+  end
+  each_group(all, function(name, words)
+    add(("'__fish_seen_subcommand_from %s'"):format(name), "-f -a " .. quoted(words or "(gibbous completion names)"))
+  end)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The names that 'gibbous help' explains, one a line. A method has '.' for ':', at which bash divides words.
+local function names()
+  local list <const> = {}
+  for _, e in ipairs(reference.all()) do
+    if e.kind ~= "command" and e.area ~= "core" then list[#list + 1] = (e.name:gsub(":", ".")) end
+  end
+  table.sort(list)
+  return table.concat(list, "\n") .. "\n"
+end
+
+M.bash, M.zsh, M.fish, M.names = bash, zsh, fish, names
+
+return M
