@@ -1,4 +1,5 @@
---- gb.report{...}: one HTML file of texts, tables, values and figures, which needs no network, with what it was made from at its end.
+--- gb.report{...}: one HTML file of texts, tables, values and figures, which needs no network, with what it was made from at its
+-- end.
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -61,7 +62,9 @@ end
 --- A matrix or vector as rows of numbers.
 local function of_tensor(t)
   if t.ndim == 2 then return t:totable() end
-  if t.ndim ~= 1 then core.raise("shape", ("report:table: a matrix or a vector expected, got shape %s"):format(tostring(t.shape))) end
+  if t.ndim ~= 1 then
+    core.raise("shape", ("report:table: a matrix or a vector expected, got shape %s"):format(tostring(t.shape)))
+  end
   local out <const> = {}
   for i, v in ipairs(t:totable()) do out[i] = {v} end
   return out
@@ -92,9 +95,9 @@ local function headed(given, o)
   return given[1], {table.unpack(given, 2)}
 end
 
---- r:table(rows, o): rows of cells, the first the headings; or records, or a matrix. o: columns (headings, or the fields of records in
--- order), caption, note. A click on a heading sorts. A cell is a number, string, boolean, nil, or {text = ..., value = ..., strong =
--- true}.
+--- r:table(rows, o): rows of cells, the first the headings; or records, or a matrix. o: columns (headings, or the fields of
+-- records in order), caption, note. A click on a heading sorts. A cell is a number, string, boolean, nil, or {text = ..., value =
+-- ..., strong = true}.
 function methods.table(self, rows, opts)
   local o <const> = options.parse(opts, {columns = is_plain, caption = "string", note = "string"}, "report:table")
   local top <const>, body <const> = headed(rows, o)

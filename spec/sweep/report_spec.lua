@@ -31,7 +31,8 @@ describe("gibbous sweep report", function()
   it("says what it was made from", function()
     local core <const> = require "gibbous.core"
     for _, words in ipairs{"<dt>SHA-256 of the script</dt><dd>" .. core.sha256(shown.script), "<dt>report by</dt><dd>gibbous ",
-      "<dt>code of the trials</dt>", "<dt>processor</dt>", "<summary>Script</summary><pre>local gb = require &quot;gibbous&quot;"} do
+      "<dt>code of the trials</dt>", "<dt>processor</dt>",
+      "<summary>Script</summary><pre>local gb = require &quot;gibbous&quot;"} do
       assert.truthy(html:find(words, 1, true), words)
     end
   end)
@@ -85,7 +86,8 @@ describe("gb.report", function()
       :table(gb.tensor{{1.5, 2}, {3, 4}}):table({{{text = "0.3 ± 0.1", value = 0.3, strong = true}}}, {columns = {"mean"}})
     local html <const> = saved(r)
     for _, words in ipairs{"<th tabindex=0>name</th>", '<td class=n data-v="0.30000000000000004">0.3</td>', "<td>b</td><td></td>",
-      '<tr><td class=n data-v="1">1</td><td>x</td></tr>', "<caption>c</caption>", "<p class=note>below</p>", "<th tabindex=0>2</th>",
+      '<tr><td class=n data-v="1">1</td><td>x</td></tr>', "<caption>c</caption>", "<p class=note>below</p>",
+      "<th tabindex=0>2</th>",
       '<td class=n data-v="0.29999999999999999"><strong>0.3 ± 0.1</strong></td>'} do
       assert.truthy(html:find(words, 1, true), words)
     end

@@ -23,7 +23,8 @@ return gb.sweep{
 }
 ]]
 
---- A folder with a script in it. Its fields: path; run(words...): output, errors, status of gibbous sweep WORDS in the folder; close().
+--- A folder with a script in it. Its fields: path; run(words...): output, errors, status of gibbous sweep WORDS in the folder;
+-- close().
 function M.folder(script)
   local path <const> = os.tmpname()
   os.remove(path)

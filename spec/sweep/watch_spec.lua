@@ -32,7 +32,7 @@ describe("gibbous sweep watch", function()
     local f <const> = shown.ran()
     local out <const>, errors <const>, rc <const> = f.run("watch", "study.lua")
     assert.same({"", 0}, {errors, rc})
-    assert.truthy(out:find("study  24 of 24\n[############################xxxxxxxxxxxx]\n17 done, 7 failed\nbest nlpd 0.1855, trial 24", 1,
+    assert.truthy(out:find("study  24 of 24\n[" .. ("#"):rep(28) .. ("x"):rep(12) .. "]\n17 done, 7 failed\nbest nlpd 0.1855", 1,
       true), out)
     assert.truthy(out:find("last failures\n  trial ", 1, true))
     assert.truthy(out:find("(data=pol rank=0 split=1): error: study.lua:8: no room for rank 0\n", 1, true))

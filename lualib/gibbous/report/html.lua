@@ -80,7 +80,8 @@ function parts.figure(p, place)
   local prefix <const> = ("f%d-"):format(place)
   svg = svg:gsub(' id="', ' id="' .. prefix):gsub('xlink:href="#', 'xlink:href="#' .. prefix):gsub("url%(#", "url(#" .. prefix)
   svg = svg:gsub('(<svg[^>]-) width="[^"]*" height="[^"]*"', "%1", 1)
-  return "<figure><div>" .. svg .. "</div>" .. (p.caption and "<figcaption>" .. escaped(p.caption) .. "</figcaption>" or "") .. "</figure>"
+  local caption <const> = p.caption and "<figcaption>" .. escaped(p.caption) .. "</figcaption>" or ""
+  return "<figure><div>" .. svg .. "</div>" .. caption .. "</figure>"
 end
 
 -- The page --------------------------------------------------------------------------------------------------------------------
@@ -91,7 +92,8 @@ local STYLE <const> = [[
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:60rem;background:var(--back);color:var(--ink);
 font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
-h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0 1rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem}h3{font-size:1rem;margin:1.4rem 0 .4rem}
+h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0 1rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem}
+h3{font-size:1rem;margin:1.4rem 0 .4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding-bottom:.3rem}
 th,td{padding:.25rem .7rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
@@ -102,7 +104,8 @@ th[aria-sort=descending]:after{content:" \2193"}td.n{text-align:right;white-spac
 dl{display:grid;grid-template-columns:minmax(8rem,max-content) 1fr;gap:.15rem 1rem;margin:.5rem 0;font-size:.9rem}
 dt{color:var(--soft)}dd{margin:0;min-width:0}
 figure{margin:1.2rem 0;padding:.4rem;background:#fff;border:1px solid var(--line);border-radius:4px;color:#1d1d24}
-figure>div{overflow-x:auto}figure svg{display:block;width:100%;min-width:36rem;height:auto}figcaption{color:#5c5c68;font-size:.85rem}
+figure>div{overflow-x:auto}
+figure svg{display:block;width:100%;min-width:36rem;height:auto}figcaption{color:#5c5c68;font-size:.85rem}
 pre{background:var(--code);padding:.7rem;overflow-x:auto;font-size:.82rem;border-radius:4px}
 details{margin:1rem 0}summary{cursor:pointer;color:var(--soft)}
 @media(max-width:32rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}body{padding:1rem .7rem 3rem}}

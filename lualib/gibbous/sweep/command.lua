@@ -104,8 +104,8 @@ local function coordinate(study, self, path, o, rest, stays)
     words = rest, more = more, stays = stays})
 end
 
---- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is nearly
--- over; TERM) gives running trials back; a worker's status then says that it may be started again.
+--- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is
+-- nearly over; TERM) gives running trials back; a worker's status then says that it may be started again.
 local function run(words, alone)
   core.heed()
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
@@ -197,20 +197,21 @@ function verbs.rerun(words)
   return true
 end
 
-local slurm_options <const> = {j = "count", jobs = "count", store = "string", time = "string", array = "count", ["at-once"] = "count",
-  cpus = "count", mem = "string", gpus = "count", partition = "string"}
+local slurm_options <const> = {j = "count", jobs = "count", store = "string", time = "string", array = "count",
+  ["at-once"] = "count", cpus = "count", mem = "string", gpus = "count", partition = "string"}
 
 function verbs.slurm(words)
   local path <const>, o <const>, rest <const> = words_of(words, slurm_options, "SCRIPT")
   local study <const> = script.load(path, rest)
   io.write(require "gibbous.sweep.slurm".text(study, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
-    store = o.store, time = o.time or "24h", array = o.array or 1, at_once = o["at-once"], cpus = o.cpus, memory = o.mem, gpus = o.gpus,
-    partition = o.partition}, rest))
+    store = o.store, time = o.time or "24h", array = o.array or 1, at_once = o["at-once"], cpus = o.cpus, memory = o.mem,
+    gpus = o.gpus, partition = o.partition}, rest))
   return true
 end
 
 function verbs.replay(words)
-  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", except = "string", limit = "string"}, "SCRIPT", "N")
+  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", except = "string", limit = "string"},
+    "SCRIPT", "N")
   local number <const> = table.remove(rest, 1)
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = store.open(script.folder(study, o.store), "read")

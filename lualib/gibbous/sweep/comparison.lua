@@ -1,5 +1,5 @@
---- Trials as a table of rows and columns of parameters: in each cell the mean over what is left, and whether it is worse than the best
--- of its group by tests that pair what is equal in all else.
+--- Trials as a table of rows and columns of parameters: in each cell the mean over what is left, and whether it is worse than the
+-- best of its group by tests that pair what is equal in all else.
 local core <const> = require "gibbous.core"
 local results <const> = require "gibbous.sweep.results"
 local statistics <const> = require "gibbous.sweep.statistics"
@@ -58,7 +58,8 @@ local function shape(axes, rows, columns)
   return r, c
 end
 
---- The distinct values of these axes that trials have, a list of values by name: the first axis slowest, in the order of its values.
+--- The distinct values of these axes that trials have, a list of values by name: the first axis slowest, in the order of its
+-- values.
 local function distinct(trials, axes)
   local names <const>, seen <const>, out <const> = results.names(axes), {}, {}
   for _, t in ipairs(trials) do
@@ -82,10 +83,12 @@ local function distinct(trials, axes)
   return out
 end
 
+local STATES <const> = {"oom", "not_pd", "nan", "timeout", "crashed", "error", "interrupted", "pruned", "running", "pending", "ok"}
+
 --- Why a cell has no value: the commonest state of its trials.
 local function reason(states)
   local most, name = 0, "missing"
-  for _, state in ipairs{"oom", "not_pd", "nan", "timeout", "crashed", "error", "interrupted", "pruned", "running", "pending", "ok"} do
+  for _, state in ipairs(STATES) do
     if (states[state] or 0) > most then most, name = states[state], state end
   end
   return name == "ok" and "nan" or name

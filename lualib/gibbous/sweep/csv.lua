@@ -1,9 +1,10 @@
---- Rows as CSV (RFC 4180) that keeps types: numbers with all their digits, true and false, nothing for nil; every string that could be
--- read as one of these is quoted.
+--- Rows as CSV (RFC 4180) that keeps types: numbers with all their digits, true and false, nothing for nil; every string that
+-- could be read as one of these is quoted.
 local core <const> = require "gibbous.core"
 local number <const> = require "gibbous.sweep.number"
 
-local words <const> = {["true"] = true, ["false"] = true, nan = true, inf = true, ["-inf"] = true, na = true, null = true, [""] = true}
+local words <const> = {["true"] = true, ["false"] = true, nan = true, inf = true, ["-inf"] = true, na = true, null = true,
+  [""] = true}
 
 local function quoted(s) return '"' .. s:gsub('"', '""') .. '"' end
 

@@ -36,7 +36,8 @@ local function compared(a, b, names, numbers)
   end
   if #keys == 0 then return "none" end
   if #rows == 1 then return ("the same, %d"):format(#keys) end
-  return require "gibbous.table_text"(rows) .. (#rows - 1 < #keys and ("\nthe other %d are the same"):format(#keys - #rows + 1) or "")
+  local same <const> = #keys - #rows + 1
+  return require "gibbous.table_text"(rows) .. (same > 0 and ("\nthe other %d are the same"):format(same) or "")
 end
 
 local function decoded(text) return text and core.json_decode(text) or {} end

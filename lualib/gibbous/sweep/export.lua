@@ -62,8 +62,8 @@ local function of_reports(trials, store)
   return names, rows
 end
 
---- A row as a JSON object in the order of the columns, null where there is nothing; nan and infinite numbers are strings, since JSON has
--- no such numbers.
+--- A row as a JSON object in the order of the columns, null where there is nothing; nan and infinite numbers are strings, since
+-- JSON has no such numbers.
 local function object(names, row)
   local parts <const> = {}
   for k, name in ipairs(names) do

@@ -15,8 +15,8 @@ function M.of(store, o)
   local draw <const> = kinds[o.kind]
   if not draw then
     local near <const> = require "gibbous.options".nearest(o.kind, kinds)
-    core.raise("option", ("there is no figure '%s'%s; there are %s"):format(o.kind, near and (", did you mean '%s'?"):format(near) or "",
-      table.concat(M.kinds, ", ")))
+    core.raise("option", ("there is no figure '%s'%s; there are %s"):format(o.kind,
+      near and (", did you mean '%s'?"):format(near) or "", table.concat(M.kinds, ", ")))
   end
   local trials <const> = results.where(results.of(store), o.where)
   local s <const> = {store = store, trials = trials, name = store:value "name" or "sweep"}

@@ -100,8 +100,8 @@ local function two_axes(s, o)
   if not x or not y then core.raise("option", "a heat map needs two parameters with two values each; --kind slice draws one") end
   for _, axis in ipairs{x, y} do
     if #axis.values > 40 then
-      core.raise("option", ("'%s' has %d values, too many for a heat map, which shows a cell for each: --kind slice draws it"):format(
-        axis.name, #axis.values))
+      core.raise("option", ("'%s' has %d values, too many for a heat map, which shows a cell for each: --kind slice draws "
+        .. "it"):format(axis.name, #axis.values))
     end
   end
   return x, y
@@ -149,7 +149,9 @@ end
 function kinds.importance(s)
   parts.means(s)
   local found <const> = importance.of(s.trials, s.metric)
-  if not found then core.raise("option", ("'%s' has the same value everywhere, or fewer than three trials have one"):format(s.metric)) end
+  if not found then
+    core.raise("option", ("'%s' has the same value everywhere, or fewer than three trials have one"):format(s.metric))
+  end
   local names <const>, at <const>, shares <const> = {}, {}, {}
   local function bar(name, v)
     at[#at + 1], shares[#shares + 1] = #at + 1, 100 * v
@@ -159,8 +161,8 @@ function kinds.importance(s)
   bar("several together", found.together)
   for i = #found.axes, 1, -1 do bar(found.axes[i].name, found.axes[i].share) end
   local fig <const> = figure{title = ("%s: what the variance of %s comes from%s"):format(s.name, s.metric,
-    found.balanced and "" or "; the grid has holes, so shares may overlap"), xlabel = "% of the variance of " .. found.n .. " trials",
-    yticks = names, legend = "off", xlim = {0, 108}}
+    found.balanced and "" or "; the grid has holes, so shares may overlap"),
+    xlabel = ("%% of the variance of %d trials"):format(found.n), yticks = names, legend = "off", xlim = {0, 108}}
   fig:bars(at, shares, {width = 0.6})
   for i, v in ipairs(shares) do fig:note(v + 4, i, ("%.1f %%"):format(v), {size = 10}) end
   return fig

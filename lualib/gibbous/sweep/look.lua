@@ -38,7 +38,8 @@ end
 function M.verbs.table(words)
   local forms <const> = require "gibbous.sweep.table"
   local where <const>, o <const> = words_of(words, {store = "string", rows = "string", cols = "string", group = "string",
-    metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag", sd = "flag", out = "string"}, "SCRIPT|STORE")
+    metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag", sd = "flag",
+    out = "string"}, "SCRIPT|STORE")
   if o.se and o.sd then core.raise("option", "--se or --sd, not both") end
   local fmt <const> = one_of(o.fmt or "text", forms.forms, "fmt")
   local self <close> = M.open(where, o)
@@ -52,8 +53,8 @@ end
 
 function M.verbs.export(words)
   local export <const> = require "gibbous.sweep.export"
-  local where <const>, o <const> = words_of(words, {store = "string", fmt = "string", out = "string", reports = "flag", all = "flag"},
-    "SCRIPT|STORE")
+  local where <const>, o <const> = words_of(words, {store = "string", fmt = "string", out = "string", reports = "flag",
+    all = "flag"}, "SCRIPT|STORE")
   local ending <const> = o.out and o.out:match "%.(%w+)$"
   local fmt <const> = one_of(o.fmt or (ending == "json" or ending == "jsonl") and ending or "csv", export.forms, "fmt")
   local self <close> = M.open(where, o)
@@ -77,11 +78,11 @@ function M.verbs.diff(words)
 end
 
 function M.verbs.plot(words)
-  local where <const>, o <const> = words_of(words, {store = "string", kind = "string", metric = "string", goal = "string", x = "string",
-    y = "string", where = "string", out = "string"}, "SCRIPT|STORE")
+  local where <const>, o <const> = words_of(words, {store = "string", kind = "string", metric = "string", goal = "string",
+    x = "string", y = "string", where = "string", out = "string"}, "SCRIPT|STORE")
   local self <close> = M.open(where, o)
-  local fig <const> = require "gibbous.sweep.figures".of(self, {kind = o.kind or "parallel", metric = o.metric, goal = o.goal, x = o.x,
-    y = o.y, where = o.where})
+  local fig <const> = require "gibbous.sweep.figures".of(self, {kind = o.kind or "parallel", metric = o.metric, goal = o.goal,
+    x = o.x, y = o.y, where = o.where})
   if o.out then fig:save(o.out) else fig:show() end
   return true
 end

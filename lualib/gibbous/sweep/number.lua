@@ -3,8 +3,8 @@ local core <const> = require "gibbous.core"
 
 local M <const> = {}
 
---- The decimals that an error is worth: two digits where it begins with 1.00 to 3.54, else one (the rule of the Particle Data Group);
--- nil where it says nothing.
+--- The decimals that an error is worth: two digits where it begins with 1.00 to 3.54, else one (the rule of the Particle Data
+-- Group); nil where it says nothing.
 local function decimals(err)
   if not (err > 0 and err < math.huge) then return nil end
   local power = math.floor(math.log(err, 10))

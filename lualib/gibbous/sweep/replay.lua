@@ -19,9 +19,8 @@ local function differing(a, b, except)
   local seen <const>, out <const> = {}, {}
   for _, t in ipairs{a, b} do
     for name in pairs(t) do
-      if not seen[name] and not except[name] and (a[name] == nil or b[name] == nil or results.key(a[name]) ~= results.key(b[name])) then
-        out[#out + 1] = name
-      end
+      local same <const> = a[name] ~= nil and b[name] ~= nil and results.key(a[name]) == results.key(b[name])
+      if not seen[name] and not except[name] and not same then out[#out + 1] = name end
       seen[name] = true
     end
   end

@@ -34,7 +34,8 @@ local function of_means(trials, metric, goal)
   local axes <const> = results.varied(results.axes(trials))
   local across <const>, rows <const> = column_axis(axes), {}
   for _, axis in ipairs(axes) do rows[#rows + 1] = axis ~= across and axis.name or nil end
-  local t <const> = comparison.of(trials, {rows = rows, columns = across and {across.name}, metric = metric, goal = goal, level = 0.05})
+  local t <const> = comparison.of(trials, {rows = rows, columns = across and {across.name}, metric = metric, goal = goal,
+    level = 0.05})
   local top <const>, out <const> = {table.unpack(rows)}, {}
   for _, head in ipairs(t.heads) do top[#top + 1] = across and results.label(head, t.columns) or metric end
   for i, line in ipairs(t.lines) do
@@ -42,9 +43,10 @@ local function of_means(trials, metric, goal)
     for k, name in ipairs(rows) do out[i][k] = line.values[name] end
     for k, c in ipairs(line.cells) do out[i][#rows + k] = cell(c) end
   end
+  local tested <const> = t.tested > 0 and ", and what is not significantly worse by a paired t or a signed rank test at 5 %" or ""
   return out, {columns = top, note = ("%s, %s is better: mean and standard error%s. Bold: the best of %s%s."):format(metric,
-    goal == "min" and "lower" or "higher", #t.over > 0 and " over " .. table.concat(t.over, ", ") or "", across and "its row" or "all",
-    t.tested > 0 and ", and what is not significantly worse by a paired t or a signed rank test at 5 %" or "")}
+    goal == "min" and "lower" or "higher", #t.over > 0 and " over " .. table.concat(t.over, ", ") or "",
+    across and "its row" or "all", tested)}
 end
 
 local function first_line(message) return message and message:match "^[^\n]*" or "" end
@@ -83,7 +85,7 @@ end
 -- Provenance ------------------------------------------------------------------------------------------------------------------
 
 --- What all of a column that is JSON have, by name; several values of a name are all there.
-local function merged(store, trials, of)
+local function merged(trials, of)
   local values <const>, out <const> = {}, {}
   for _, t in ipairs(trials) do
     local json <const> = of(t.row)
@@ -110,9 +112,9 @@ local function about(store, trials)
     ["script"] = store:value "script_path", ["SHA-256 of the script"] = script and core.sha256(script),
     ["code of the trials"] = table.concat(code_list, "\n"), ["first trial started"] = first < math.huge and date(first) or nil,
     ["last trial ended"] = last > -math.huge and date(last) or nil}
-  for path, digest in pairs(merged(store, trials, function(row) return row.data end)) do facts["SHA-256 of " .. path] = digest end
+  for path, digest in pairs(merged(trials, function(row) return row.data end)) do facts["SHA-256 of " .. path] = digest end
   local texts <const> = {}                 -- environments repeat: each is read once
-  local machine <const> = merged(store, trials, function(row)
+  local machine <const> = merged(trials, function(row)
     local digest <const> = row.environment
     if not digest or texts[digest] then return nil end
     texts[digest] = true
@@ -145,8 +147,8 @@ end
 --- A report of a store.
 ---@return gibbous.report
 return function(store)
-  local trials <const>, study <const> = results.of(store), {name = store:value "name" or store.folder, metric = store:value "metric",
-    goal = store:value "goal"}
+  local trials <const> = results.of(store)
+  local study <const> = {name = store:value "name" or store.folder, metric = store:value "metric", goal = store:value "goal"}
   local r <const> = new_report{title = study.name, about = function() return about(store, trials) end}
   r:text(text.summary(study, store):gsub("\n", "\n\n"))
   local fields <const> = results.fields(trials)

@@ -1,4 +1,5 @@
---- What a store has, as tables, figures and exports look at it: trials with decoded parameters and flat results, axes with their values.
+--- What a store has, as tables, figures and exports look at it: trials with decoded parameters and flat results, axes with their
+-- values.
 local core <const> = require "gibbous.core"
 local text <const> = require "gibbous.sweep.text"
 
@@ -11,7 +12,8 @@ local M <const> = {}
 ---@field result table     plain values by name; "a.b" of a table in a table; {} where there is none
 ---@field state string     its class where it ended, else its state
 
-local unordered <const> = {nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge}      -- JSON has no such numbers: the store keeps words
+-- JSON has no such numbers: the store keeps words.
+local unordered <const> = {nan = 0 / 0, inf = math.huge, ["-inf"] = -math.huge}
 
 local function flatten(t, prefix, out)
   for key, v in pairs(t) do
@@ -149,8 +151,8 @@ function M.axis(axes, name)
   local known <const> = {}
   for _, axis in ipairs(axes) do known[axis.name] = true end
   local near <const> = require "gibbous.options".nearest(name, known)
-  core.raise("option", ("the study has no parameter '%s'%s; it has %s"):format(name, near and (", did you mean '%s'?"):format(near) or "",
-    table.concat(M.names(axes), ", ")))
+  core.raise("option", ("the study has no parameter '%s'%s; it has %s"):format(name,
+    near and (", did you mean '%s'?"):format(near) or "", table.concat(M.names(axes), ", ")))
 end
 
 -- Metrics ---------------------------------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ local function time_text(given)
   return (days > 0 and days .. "-" or "") .. ("%02d:%02d:%02d"):format(s // 3600 % 24, s // 60 % 60, s % 60)
 end
 
---- study, path: of its script. o: jobs (processes of a task), time, array (tasks), at_once, memory, gpus, partition, store. words: of
--- the script.
+--- study, path: of its script. o: jobs (processes of a task), time, array (tasks), at_once, memory, gpus, partition, store. words:
+-- of the script.
 function M.text(study, path, o, words)
   local lines <const> = {"#!/bin/sh",
     "#SBATCH --job-name=" .. study.name,
@@ -42,8 +42,9 @@ function M.text(study, path, o, words)
 #SBATCH --requeue
 #SBATCH --signal=B:USR1@%d
 
-# Each task is a worker: it takes trials that nobody has, until none is left. Any number of them share the store, and a task that is
-# lost costs the trials that it was running. Told that its time is nearly over, a worker gives its trials back and ends with status 99.
+# Each task is a worker: it takes trials that nobody has, until none is left. Any number of them share the store, and a
+# task that is lost costs the trials that it was running. Told that its time is nearly over, a worker gives its trials
+# back and ends with status 99.
 %s &
 worker=$!
 trap 'kill -USR1 "$worker"' USR1

@@ -1,4 +1,6 @@
 --- Means with standard errors, and two tests of paired differences.
+local core <const> = require "gibbous.core"
+
 local M <const> = {}
 
 --- Of a list of numbers: n, mean, standard deviation (n - 1), standard error; the last two nil where n < 2.
@@ -14,33 +16,25 @@ function M.summary(list)
   return {n = n, mean = mean, sd = sd, se = sd / math.sqrt(n)}
 end
 
--- The t distribution ----------------------------------------------------------------------------------------------------------
+-- Distributions ---------------------------------------------------------------------------------------------------------------
 
---- log Gamma(x), x > 0: Lanczos' series (Numerical Recipes, 3rd ed., 6.1), to 1e-14.
-local LANCZOS <const> = {57.1562356658629235, -59.5979603554754912, 14.1360979747417471, -0.491913816097620199, .339946499848118887e-4,
-  .465236289270485756e-4, -.983744753048795646e-4, .158088703224912494e-3, -.210264441724104883e-3, .217439618115212643e-3,
-  -.164318106536763890e-3, .844182239838527433e-4, -.261908384015814087e-4, .368991826595316234e-5}
-
-local function log_gamma(x)
-  local t <const> = x + 5.24218750000000000
-  local sum = 0.999999999999997092
-  for i, c in ipairs(LANCZOS) do sum = sum + c / (x + i) end
-  return (x + 0.5) * math.log(t) - t + math.log(2.5066282746310005 * sum / x)
+--- The beta function B(n / 2, 1 / 2), by its recurrence from B(1/2, 1/2) = pi and B(1, 1/2) = 2.
+local function half_beta(n)
+  local b = n % 2 == 1 and math.pi or 2.0
+  for k = n % 2 == 1 and 1 or 2, n - 2, 2 do b = b * k / (k + 1) end
+  return b
 end
 
---- The continued fraction of the incomplete beta function (Lentz), for x < (a + 1) / (a + b + 2).
-local function fraction(a, b, x)
-  local tiny <const> = 1e-300
-  local c, d = 1.0, 1 - (a + b) * x / (a + 1)
-  d = 1 / (math.abs(d) < tiny and tiny or d)
+--- The continued fraction of the incomplete beta function I_x(a, b) by Lentz's method, for x < (a + 1) / (a + b + 2).
+-- Source: Abramowitz and Stegun (1964), 26.5.8.
+local function fraction(x, a, b)
+  local c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
   local h = d
   for m = 1, 10000 do
-    local before <const> = h
-    for _, k in ipairs{m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))} do
-      d = 1 + k * d
-      d = 1 / (math.abs(d) < tiny and tiny or d)
-      c = 1 + k / c
-      c = math.abs(c) < tiny and tiny or c
+    local before <const>, even <const>, odd <const> = h, m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+      -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+    for _, k in ipairs{even, odd} do
+      d, c = 1 / (1 + k * d), 1 + k / c
       h = h * d * c
     end
     if math.abs(h - before) <= 1e-16 * math.abs(h) then break end
@@ -48,25 +42,23 @@ local function fraction(a, b, x)
   return h
 end
 
---- The regularised incomplete beta function I_x(a, b).
-local function beta(x, a, b)
-  if x <= 0 then return 0.0 end
-  if x >= 1 then return 1.0 end
-  local front <const> = math.exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * math.log(x) + b * math.log(1 - x))
-  if x < (a + 1) / (a + b + 2) then return front * fraction(a, b, x) / a end
-  return 1 - front * fraction(b, a, 1 - x) / b
+--- P(|T| >= |t|) of Student's t with n degrees of freedom, a whole number: I_x(n/2, 1/2) with x = n / (n + t^2).
+function M.student(t, n)
+  if t ~= t or t == 0 then return t ~= t and t or 1.0 end
+  if math.abs(t) == math.huge then return 0.0 end
+  local x <const>, y <const>, a <const> = n / (n + t * t), t * t / (n + t * t), n / 2
+  local front <const> = x ^ a * math.sqrt(y) / half_beta(n)
+  if x < (a + 1) / (a + 2.5) then return front * fraction(x, a, 0.5) / a end
+  return 1 - front * fraction(y, 0.5, a) / 0.5
 end
 
---- P(|T| >= |t|) of Student's t with so many degrees of freedom.
-function M.student(t, freedom)
-  if t ~= t then return t end
-  if math.abs(t) == math.huge then return 0.0 end
-  return beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-end
+--- P(|Z| >= |z|) of the normal distribution.
+local function normal(z) return 1 - core.tensor(math.abs(z) / math.sqrt(2)):erf():item() end
 
 -- Tests -----------------------------------------------------------------------------------------------------------------------
 
---- The paired t test of differences, two-sided: its p, nil where there are fewer than two. All differences equal: 1 of zeros, else 0.
+--- The paired t test of differences, two-sided: its p, nil where there are fewer than two. All differences equal: 1 of zeros, else
+-- 0.
 function M.paired_t(differences)
   local s <const> = M.summary(differences)
   if not s.sd then return nil end
@@ -106,8 +98,8 @@ local function counted(ranks, w)
   return below / 2.0 ^ #ranks
 end
 
---- Wilcoxon's signed rank test of differences, two-sided: its p, nil where fewer than 6 are not 0. Exact to 25 pairs, ties included;
--- above, by the normal distribution.
+--- Wilcoxon's signed rank test of differences, two-sided: its p, nil where fewer than 6 are not 0. Exact to 25 pairs, ties
+-- included; above, by the normal distribution.
 function M.wilcoxon(differences)
   local list <const>, ranks <const> = doubled_ranks(differences)
   local n <const> = #list
@@ -120,7 +112,7 @@ function M.wilcoxon(differences)
   local least <const> = math.min(plus, minus)
   if n <= EXACT then return math.min(1.0, 2 * counted(ranks, least)) end
   local z <const> = (least + 1 - (plus + minus) / 2) / (math.sqrt(squares) / 2)     -- the ranks are doubled, so is the step of 1/2
-  return math.min(1.0, M.student(math.min(z, 0), 1e9))
+  return math.min(1.0, normal(math.min(z, 0)))
 end
 
 return M

@@ -110,7 +110,8 @@ function forms.md(t, o, usual)
   return table.concat(lines, "\n") .. "\n\n" .. md_word(table.concat(note(t, o, usual, "bold"), "; ")) .. ".\n"
 end
 
-local TEX <const> = {["\\"] = "\\textbackslash{}", ["~"] = "\\textasciitilde{}", ["^"] = "\\textasciicircum{}", ["<"] = "\\textless{}",
+local TEX <const> = {["\\"] = "\\textbackslash{}", ["~"] = "\\textasciitilde{}", ["^"] = "\\textasciicircum{}",
+  ["<"] = "\\textless{}",
   [">"] = "\\textgreater{}", ["|"] = "\\textbar{}", ['"'] = "\\textquotedbl{}"}
 
 local function tex_word(word)
@@ -147,7 +148,9 @@ function forms.csv(t)
     for _, name in ipairs(list) do names[#names + 1] = name end
   end
   local top <const> = {table.unpack(names)}
-  for _, name in ipairs{"metric", "state", "n", "mean", "se", "sd", "best", "not_worse", "p_t", "p_wilcoxon"} do top[#top + 1] = name end
+  for _, name in ipairs{"metric", "state", "n", "mean", "se", "sd", "best", "not_worse", "p_t", "p_wilcoxon"} do
+    top[#top + 1] = name
+  end
   for _, line in ipairs(t.lines) do
     for k, c in ipairs(line.cells) do
       local row <const> = {}

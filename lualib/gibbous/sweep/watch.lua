@@ -36,9 +36,9 @@ local function running(store, now)
   local out <const> = {}
   for i, r in ipairs(rows) do
     if i > SHOWN then break end
+    local value <const> = r.value and ("%.6g"):format(r.value) or "no number"
     out[i] = {tostring(r.number), text.params(r.params), text.duration(math.max(0, now - (r.started or now))),
-      r.room and ("%.0f MiB"):format(r.room / 2 ^ 20) or "", r.step and ("step %g: %s"):format(r.step, r.value and ("%.6g"):format(r.value)
-      or "no number") or "", r.host or ""}
+      r.room and ("%.0f MiB"):format(r.room / 2 ^ 20) or "", r.step and ("step %g: %s"):format(r.step, value) or "", r.host or ""}
   end
   return out, #rows
 end
@@ -49,8 +49,8 @@ local function table_of(headings, rows)
 end
 
 local function failures(store)
-  local rows <const>, out <const> = store.db:rows([[SELECT * FROM trial WHERE state = 'failed' AND wanted = 1 ORDER BY ended DESC, number
-    LIMIT ?]], SHOWN), {}
+  local rows <const>, out <const> = store.db:rows([[SELECT * FROM trial WHERE state = 'failed' AND wanted = 1
+    ORDER BY ended DESC, number LIMIT ?]], SHOWN), {}
   for i, r in ipairs(rows) do
     out[i] = ("  trial %d (%s): %s: %s"):format(r.number, text.params(r.params), r.class, (r.message or ""):match "^[^\n]*")
   end
