@@ -6,6 +6,7 @@ local LARGEST <const> = 1e6                -- cells of the table of common lines
 
 local function lines_of(text)
   local out <const> = {}
+  if text == "" then return out end
   for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do out[#out + 1] = line end
   return out
 end
