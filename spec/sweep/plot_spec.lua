@@ -14,7 +14,7 @@ describe("gibbous sweep plot", function()
     parallel = {"study: 3 combinations, the best nlpd 0.199", "data", "rank", "pol", "kin_40k"},
     slice = {"nlpd", "data", "rank", "pol", "kin_40k", ">15<"},
     heat = {"study: mean nlpd", "[0.1992]", "0.4983", "pol"},
-    importance = {"what the variance of nlpd comes from; the grid has holes", "% of the variance of 17 trials", "repeats",
+    importance = {"what the variance of nlpd comes from, less what chance explains", "% of the variance of 17 trials", "repeats",
       "several together"},
     curve = {"study: reports of 17 trials", "best, trial", "reported value"},
     timeline = {"study: 24 trials", "failed", "process"},
@@ -113,6 +113,24 @@ describe("importance", function()
     assert.is_true(both.together > 1 - 1e-14 and both.axes[1].share < 1e-14)
     local scattered <const> = grid(function(_, _, r) return r end, 2)
     assert.is_true(scattered.repeats > 1 - 1e-14)
+  end)
+
+  it("takes chance off where the trials are no whole grid", function()
+    local random <const> = grid(function(a, b) return (a * 7 + b * 13) % 11 end, 1)
+    assert.is_true(random.balanced)
+    local core <const>, trials <const>, seed = require "gibbous.core", {}, 1
+    local function draw()                                  -- a fixed sequence: this is no test of luck
+      seed = seed * 1103515245 + 12345 & 0x7fffffff
+      return seed / 0x80000000
+    end
+    for i = 1, 60 do
+      local p <const> = {good = draw(), idle = draw()}
+      trials[i] = {number = i, params = p, result = {v = 3 * p.good + 0.3 * draw()}, state = "ok",
+        row = {class = "ok", state = "done", cell = core.json_encode(p)}}
+    end
+    local i <const> = importance.of(trials, "v")
+    assert.same({"good", "idle", false}, {i.axes[1].name, i.axes[2].name, i.balanced})
+    assert.is_true(i.axes[1].share > 0.85 and i.axes[2].share < 0.15, ("%g %g"):format(i.axes[1].share, i.axes[2].share))
   end)
 
   it("has none of one value", function()

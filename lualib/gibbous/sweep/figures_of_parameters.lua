@@ -85,7 +85,7 @@ function kinds.slice(s)
       xscale = parts.is_log(axis) and "log" or nil, legend = "off"}
     if not axis.numeric then panel:axes{xlim = {0.5, #axis.values + 0.5}} end
     panel:scatter(x, y, {alpha = 0.55, size = 5})
-    if #at <= 40 then panel:line(at, mean, {colour = "orange", width = 2}) end
+    if 2 * #at <= #x then panel:line(at, mean, {colour = "orange", width = 2}) end
   end
   return fig
 end
@@ -161,10 +161,10 @@ function kinds.importance(s)
   bar("several together", found.together)
   for i = #found.axes, 1, -1 do bar(found.axes[i].name, found.axes[i].share) end
   local fig <const> = figure{title = ("%s: what the variance of %s comes from%s"):format(s.name, s.metric,
-    found.balanced and "" or "; the grid has holes, so shares may overlap"),
-    xlabel = ("%% of the variance of %d trials"):format(found.n), yticks = names, legend = "off", xlim = {0, 108}}
+    found.balanced and "" or ", less what chance explains"),
+    xlabel = ("%% of the variance of %d trials"):format(found.n), yticks = names, legend = "off", xlim = {0, 115}}
   fig:bars(at, shares, {width = 0.6})
-  for i, v in ipairs(shares) do fig:note(v + 4, i, ("%.1f %%"):format(v), {size = 10}) end
+  for i, v in ipairs(shares) do fig:note(v + 6, i, ("%.1f %%"):format(v), {size = 10}) end
   return fig
 end
 

@@ -12,6 +12,25 @@ local kinds <const> = {}
 local NAMED <const> = 8                    -- combinations that a legend names, at most
 local STATES <const> = {ok = "blue", pruned = "grey", running = "green"}
 
+local EARLY <const> = 0.2                   -- share of the steps whose values may be cut off
+
+--- Limits of the values behind the first steps, where those are much larger; nil where all can be seen.
+local function later_limits(list)
+  local last, all <const>, later <const> = -math.huge, {}, {}
+  for _, c in ipairs(list) do last = math.max(last, c.at[#c.at]) end
+  for _, c in ipairs(list) do
+    for k, v in ipairs(c.values) do
+      if v == v then all[#all + 1] = v end
+      if v == v and c.at[k] >= EARLY * last then later[#later + 1] = v end
+    end
+  end
+  local function itself(v) return v end
+  local lo <const>, hi <const> = parts.ends(all, itself)
+  local low <const>, high <const> = parts.ends(later, itself)
+  if not (low < high) or hi - lo <= 5 * (high - low) then return nil end
+  return {low - 0.05 * (high - low), high + 0.05 * (high - low)}
+end
+
 --- What trials told on the way; coloured by the metric, pruned ones grey, the best above the others.
 function kinds.curve(s)
   local list <const> = {}
@@ -25,7 +44,8 @@ function kinds.curve(s)
   for _, c in ipairs(list) do scored[#scored + 1] = c.metric and math.abs(c.metric) < math.huge and c or nil end
   local lo <const>, hi <const> = parts.ends(scored, function(c) return c.metric end)
   local best <const> = parts.best_of(scored, s.goal, function(c) return c.metric end)
-  local fig <const> = figure{title = ("%s: reports of %d trials"):format(s.name, #list), xlabel = "step", ylabel = "reported value"}
+  local fig <const> = figure{title = ("%s: reports of %d trials"):format(s.name, #list), xlabel = "step",
+    ylabel = later_limits(list) and "reported value, cut at first" or "reported value", ylim = later_limits(list)}
   local function draw(c)
     local marker <const> = #c.at < 3 and "circle" or nil
     if c == best then

@@ -4,14 +4,21 @@ local results <const> = require "gibbous.sweep.results"
 
 local M <const> = {}
 
-local BINS <const> = 8                     -- of an axis of numbers with more values
+local BINS <const> = 8                     -- of an axis of numbers with more values, at most
 
---- The group of each value of an axis: its place, or one of 8 of equal size.
-local function groups(axis)
-  if not axis.numeric or #axis.values <= BINS then return axis.place end
-  local out <const> = {}
-  for i, v in ipairs(axis.values) do out[results.key(v)] = math.ceil(i * BINS / #axis.values) end
-  return out
+--- The group of each value of an axis, and their number: its place, or one of 2 to 8 of equal size, fewer where there are few of n
+-- values.
+local function groups(axis, n)
+  if not axis.numeric or #axis.values <= BINS and #axis.values * 2 <= n then return axis.place, #axis.values end
+  local out <const>, count <const> = {}, math.max(2, math.min(BINS, math.floor(math.sqrt(n / 2))))
+  for i, v in ipairs(axis.values) do out[results.key(v)] = math.ceil(i * count / #axis.values) end
+  return out, count
+end
+
+--- A share less what so many groups of n values explain by chance: the adjusted coefficient of determination, 0 at least.
+local function adjusted(share, count, n)
+  if n <= count then return 0.0 end
+  return math.max(0.0, 1 - (1 - share) * (n - 1) / (n - count))
 end
 
 --- The sum of squares between the means of groups of values around the mean of all. group(i): of the i-th value.
@@ -38,9 +45,9 @@ end
 
 ---@class gibbous.sweep.importance
 ---@field axes {name: string, share: number}[]   the largest first
----@field together number   what several axes explain together and none alone; of a grid with a hole it may be less than it is
+---@field together number   what several axes explain together and none alone; of no whole grid, the rest
 ---@field repeats number    what is left among equal parameters
----@field balanced boolean  does every combination have as many trials?
+---@field balanced boolean  does every combination have as many trials? Where not, shares are less what chance explains
 ---@field n integer
 
 --- trials: gibbous.sweep.result[]. nil where fewer than three have the metric, or all have one value.
@@ -60,8 +67,10 @@ function M.of(trials, metric)
   local out <const> = {axes = {}, balanced = is_balanced(cells, axes), n = #values}
   local alone = 0.0
   for i, axis in ipairs(axes) do
-    local group <const> = groups(axis)
-    local share <const> = between(values, mean, function(k) return group[results.key(owner[k].params[axis.name])] end) / total
+    local group, count = axis.place, #axis.values
+    if not out.balanced then group, count = groups(axis, #values) end
+    local share = between(values, mean, function(k) return group[results.key(owner[k].params[axis.name])] end) / total
+    if not out.balanced then share = adjusted(share, count, #values) end
     out.axes[i], alone = {name = axis.name, share = share}, alone + share
   end
   table.sort(out.axes, function(a, b)
