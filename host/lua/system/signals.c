@@ -51,7 +51,7 @@ static int key (lua_State *L) {
   struct termios before, raw;
   char c = 0;
   ssize_t n = 0;
-  if (!(seconds >= 0 && seconds <= 3600)) return lgb_argerror(L, 1, "0 to 3600 seconds expected");
+  if (!(seconds >= 0 && seconds <= 10)) return lgb_argerror(L, 1, "0 to 10 seconds expected");
   if (tcgetattr(STDIN_FILENO, &before) != 0) {
     poll(NULL, 0, (int)(seconds * 1e3));
   } else {

@@ -76,7 +76,7 @@ function report:table(rows, o) end
 ---@return gibbous.report
 --- Errors: option.
 ---```lua
---- print(gb.report{}:values{rmse = 0.11, converged = true})
+--- print(gb.report{}:values({rmse = 0.11, converged = true}, {caption = "result"}))
 ---```
 function report:values(values, o) end
 

@@ -25,6 +25,9 @@ command["gibbous stubs DIR"] = true
 --- Writes the reference as one HTML file, which needs no network.
 command["gibbous reference OUT.html"] = true
 
+--- Studies of many trials, gb.sweep{...}: runs them, and shows what they came to. STORE is the folder of a study, NAME.gibbous.
+command["gibbous sweep VERB SCRIPT|STORE"] = true
+
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
 --- line goes on where it was interrupted. -j N: processes at once. --limit BYTES: for all of them together. --store DIR.
 --- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. Behind --: words of the script. The

@@ -226,7 +226,7 @@ return function(words)
   if not f then
     local near <const> = verb and options.nearest(verb, verbs)
     io.stderr:write(("gibbous: sweep takes a verb: run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, export, "
-      .. "report, slurm%s; gibbous help gibbous sweep says what each does\n")
+      .. "report, slurm%s; gibbous help gibbous sweep VERB says what one does\n")
       :format(near and ("; did you mean '%s'?"):format(near) or ""))
     return false
   end

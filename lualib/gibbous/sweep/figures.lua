@@ -9,7 +9,7 @@ end
 
 local M <const> = {kinds = {"parallel", "slice", "heat", "curve", "importance", "timeline", "pareto"}}
 
---- A figure of a store. o: kind, metric, goal, x, y, where.
+--- A figure of a store. o: kind, metric, goal, x, y, where, trials (else they are read).
 ---@return gibbous.figure
 function M.of(store, o)
   local draw <const> = kinds[o.kind]
@@ -18,7 +18,7 @@ function M.of(store, o)
     core.raise("option", ("there is no figure '%s'%s; there are %s"):format(o.kind,
       near and (", did you mean '%s'?"):format(near) or "", table.concat(M.kinds, ", ")))
   end
-  local trials <const> = results.where(results.of(store), o.where)
+  local trials <const> = results.where(o.trials or results.of(store), o.where)
   local s <const> = {store = store, trials = trials, name = store:value "name" or "sweep"}
   if o.kind ~= "timeline" and not (o.kind == "curve" and #results.fields(trials) == 0) then
     s.metric, s.goal = results.chosen(store, trials, o.metric, o.goal)

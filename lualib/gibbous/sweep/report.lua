@@ -136,9 +136,9 @@ local CAPTIONS <const> = {
 }
 
 --- Figures that the study has something for.
-local function add_figures(r, store)
+local function add_figures(r, store, trials)
   for _, one in ipairs(CAPTIONS) do
-    local ok <const>, fig <const> = pcall(figures.of, store, {kind = one[1]})
+    local ok <const>, fig <const> = pcall(figures.of, store, {kind = one[1], trials = trials})
     if ok then r:figure(fig, {caption = one[2]})
     elseif not require "gibbous.raised".is(fig, "option") then error(fig, 0) end
   end
@@ -159,7 +159,7 @@ return function(store)
   local failures <const>, columns <const> = of_failures(trials)
   if #failures > 0 then r:heading "Failures":table(failures, columns) end
   r:heading "Figures"
-  add_figures(r, store)
+  add_figures(r, store, trials)
   r:heading(("%d trials"):format(#trials))
   local rows <const>, o <const> = of_trials(trials, study.metric)
   if #rows > 0 then r:table(rows, o) end
