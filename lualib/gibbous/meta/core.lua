@@ -113,6 +113,22 @@ function core.leaf(x, kind, name) end
 ---@param info gibbous.solve_info
 function core.solve_missed(info) end
 
+--- A line of progress, which gibbous attach shows: the last three are kept.
+---@param text string
+function core.said(text) end
+
+--- A fit begins, of so many steps at most; gibbous attach shows how far it is.
+---@param most integer
+function core.fit_begin(most) end
+
+--- The fit is at this step, with this value.
+---@param step integer
+---@param value number
+function core.fit_at(step, value) end
+
+--- The fit is over.
+function core.fit_end() end
+
 --- x with a value that is known: nothing computes it again, and gradients pass through it as through x.
 function core.hold(x, value) end
 
@@ -144,6 +160,11 @@ function core.line() end
 ---@return string
 ---@return integer
 function core.made(x) end
+
+--- "30x2 (X, script.lua:12)", for errors: the shape of a tensor, the variable of the script that holds it, the line that made it.
+---@param x gibbous.tensor
+---@return string
+function core.told(x) end
 
 --- Bytes and blocks in the ledger, nodes in the graph.
 function core.live() end

@@ -16,6 +16,10 @@ command["gibbous doctor [--json]"] = true
 --- The versions, libraries, devices and limits, one a line.
 command["gibbous env [--json]"] = true
 
+--- Where a running gibbous process is: the script line, the step of its fit, solve or clustering, memory, the last progress, the
+--- stack. It is not disturbed: it answers SIGUSR1 with a file that only its user can read. Without PID: the running ones.
+command["gibbous attach [PID] [--json]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 
@@ -99,6 +103,9 @@ command["-l [g=]mod"] = true
 
 --- Shows the version.
 command["-v"] = true
+
+--- Shows the usage.
+command["-h"] = true
 
 --- Leaves variables of the environment out.
 command["-E"] = true
