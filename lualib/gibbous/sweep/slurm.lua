@@ -45,10 +45,10 @@ function M.text(study, path, o, words)
 # Each task is a worker: it takes trials that nobody has, until none is left. Any number of them share the store, and a
 # task that is lost costs the trials that it was running. Told that its time is nearly over, a worker gives its trials
 # back and ends with status 99.
-%s &
-worker=$!
 trap 'kill -USR1 "$worker"' USR1
 trap 'kill -TERM "$worker"' TERM
+%s &
+worker=$!
 wait "$worker"
 status=$?
 while kill -0 "$worker" 2>/dev/null; do # a signal ended the wait, not the worker
