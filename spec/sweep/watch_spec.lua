@@ -1,6 +1,8 @@
 local core <const> = require "gibbous.core"
 local process <const> = require "spec.process"
 local shown <const> = require "spec.sweep.shown"
+local store <const> = require "gibbous.sweep.store"
+local support <const> = require "spec.support"
 
 local slow <const> = [[
 local gb = require "gibbous"
@@ -36,6 +38,40 @@ describe("gibbous sweep watch", function()
       true), out)
     assert.truthy(out:find("last failures\n  trial ", 1, true))
     assert.truthy(out:find("(data=pol rank=0 split=1): error: study.lua:8: no room for rank 0\n", 1, true))
+    f.close()
+  end)
+
+  --- What is drawn at a terminal of so many columns and rows, whose keys are those of a list.
+  local function drawn(folder, columns, rows, keys)
+    local out <const>, asked = {}, 0
+    local self <close> = store.open(folder, "read")
+    support.with(core, {isatty = function(fd) return fd == 1 end, terminal = function() return columns, rows, true end,
+      key = function(seconds)
+        asked = asked + (seconds > 0 and 1 or 0)
+        if keys[asked] == "interrupt" then core.raise("interrupted", "interrupted") end
+        return keys[asked]
+      end}, function()
+      support.with(io, {write = function(...) for _, one in ipairs{...} do out[#out + 1] = one end end}, function()
+        assert.is_true(require "gibbous.sweep.watch"(self))
+      end)
+    end)
+    return table.concat(out), asked
+  end
+
+  it("draws at a terminal until it is done, q or Ctrl-C, within the window", function()
+    local f <const> = shown.ran()
+    local view <const>, asked <const> = drawn(f.path .. "/study.gibbous", 30, 5, {})
+    assert.equal(0, asked)
+    assert.matches("^\27%[2J\27%[Hstudy  24 of 24\27%[K\n", view)
+    for line in (view:gsub("\27%[%d?%a", "") .. "\n"):gmatch "(.-)\n" do assert.is_true(#line <= 30, line) end
+    assert.equal(4, select(2, view:match "^(.-)\27%[J":gsub("\27%[K", "")))
+    f.run("rerun", "study.lua", "3")
+    for _, last in ipairs{"q", "interrupt"} do
+      local again <const>, times <const> = drawn(f.path .. "/study.gibbous", 80, 40, {"x", false, last})
+      assert.equal(3, times)
+      assert.equal(3, select(2, again:gsub("study  23 of 24", "")))
+      assert.truthy(again:find("q ends the view, not the sweep", 1, true))
+    end
     f.close()
   end)
 

@@ -13,12 +13,12 @@ local function date(seconds) return os.date("!%Y-%m-%d %H:%M:%S UTC", math.floor
 
 -- Tables ----------------------------------------------------------------------------------------------------------------------
 
---- The axis that the columns of the table are of: the one with the most values that fits; nil where there is one axis.
+--- The axis of the columns of the table: the one with the most values that fits, the last of several; nil where there is one axis.
 local function column_axis(axes)
   local best
   for _, axis in ipairs(axes) do
     local fits <const> = #axis.values <= MOST_COLUMNS
-    if fits and (not best or #axis.values > #best.values) then best = axis end
+    if fits and (not best or #axis.values >= #best.values) then best = axis end
   end
   return #axes > 1 and best or nil
 end
