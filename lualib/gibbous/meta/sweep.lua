@@ -77,3 +77,61 @@ function gb.sweep.log_uniform(low, high) end
 --- print(gb.sweep.integers(1, 512, {log = true}))
 ---```
 function gb.sweep.integers(low, high, o) end
+
+--- A study: a value, as gb.sweep{...} made it. Prints as text.
+---@class gibbous.sweep
+---@field name string  of its store
+---@field run function  of parameters and trial
+---@field search string  "grid", "random", "sobol" or "gp"
+---@field seed integer  of the search and of all trials
+---@field goal string  "min" or "max"
+---@field share integer  trials on one GPU at once
+---@field space table[]  its axes: {name, values} or {name, range}, by name
+---@field repeats table[]  the same
+---@field trials integer?  cells of a search
+---@field metric string?  the field of the result that is compared
+---@field memory (integer|string|function)?  bytes of a trial
+---@field devices string[]?  names of GPUs
+---@field time number?  seconds of a trial
+---@field limit (integer|string)?  bytes of all trials that run
+---@field prune table?  {rule, start, factor, within}
+local sweep = {}
+
+--- An axis of numbers between two ends. Prints as text.
+---@class gibbous.sweep.range
+---@field low number  the least value
+---@field high number  the greatest value
+---@field log boolean  are ratios equally likely, not differences?
+---@field whole boolean  are its values integers?
+local range = {}
+
+--- What a search by models is made of.
+---@class gb.bo
+gb.bo = {}
+
+---@class gibbous.bo.log_ei.options
+---@field goal? "min"|"max"  is less better, or more? default: "min"
+
+--- The logarithm of the expected improvement on 'best' of values that are normal: log E max(best - y, 0), or log E max(y - best, 0) where
+--- more is better. It is right where the improvement itself is 0 in floating point, lazy and differentiable. Source: Ament et al., 2023.
+---@param mean gibbous.tensor
+---@param sd gibbous.tensor  of one shape with mean, above 0
+---@param best number|gibbous.tensor
+---@param o gibbous.bo.log_ei.options?
+---@return gibbous.tensor
+--- Errors: option, shape.
+---```lua
+--- print(gb.bo.log_ei(gb.tensor{0.5, 2}, gb.tensor{0.1, 0.3}, 1))
+---```
+function gb.bo.log_ei(mean, sd, best, o) end
+
+--- The options of a script, declared once: types, --help, errors, completion. The words are those of 'arg': --lr=0.05, --lr 0.05, --no-json.
+--- Words that are wrong end the script with status 2, --help with 0.
+---@param o table  a text about the script first, and by name {default, help} or {default =, help =, type =, choices =, required =, min =, max =, short =}
+---@return table  the values by name
+--- Errors: option.
+---```lua
+--- local o = gb.cli{"Fits a model.", lr = {0.1, "learning rate"}, kernel = {default = "rbf", choices = {"rbf", "matern32"}}}
+--- print(o.lr, o.kernel)
+---```
+function gb.cli(o) end
