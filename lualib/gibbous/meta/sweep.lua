@@ -124,14 +124,3 @@ gb.bo = {}
 --- print(gb.bo.log_ei(gb.tensor{0.5, 2}, gb.tensor{0.1, 0.3}, 1))
 ---```
 function gb.bo.log_ei(mean, sd, best, o) end
-
---- The options of a script, declared once: types, --help, errors, completion. The words are those of 'arg': --lr=0.05, --lr 0.05, --no-json.
---- Words that are wrong end the script with status 2, --help with 0.
----@param o table  a text about the script first, and by name {default, help} or {default =, help =, type =, choices =, required =, min =, max =, short =}
----@return table  the values by name
---- Errors: option.
----```lua
---- local o = gb.cli{"Fits a model.", lr = {0.1, "learning rate"}, kernel = {default = "rbf", choices = {"rbf", "matern32"}}}
---- print(o.lr, o.kernel)
----```
-function gb.cli(o) end
