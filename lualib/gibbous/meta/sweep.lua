@@ -19,10 +19,6 @@ local gb = {}
 ---@field share? integer  trials that run on one GPU at once; default: 1
 ---@field prune? string|table  "median", "halving" or {rule =, start = 5, factor = 3, within = names of parameters}
 
---- Studies, and the axes of their spaces.
----@class gb.sweep
-gb.sweep = {}
-
 --- A study: many trials of one function over a space of parameters. A script that ends with return gb.sweep{...} is run by gibbous sweep
 --- run SCRIPT, each trial in a process of its own. docs/guide/sweeps.md describes it.
 ---@param o gibbous.sweep.options
@@ -31,7 +27,8 @@ gb.sweep = {}
 ---```lua
 --- print(gb.sweep{name = "squares", space = {x = gb.sweep.range(1, 5)}, run = function(p) return {value = p.x^2} end})
 ---```
-function gb.sweep(o) end
+---@class gb.sweep
+gb.sweep = {}
 
 --- The list first, first + step, ... up to last: of an axis, or of repeats.
 ---@param first number
