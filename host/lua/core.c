@@ -221,7 +221,7 @@ int luaopen_gibbous_core (lua_State *L) {
       lgb_shape_functions,   lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
       lgb_stage_functions,   lgb_terminal_functions,  lgb_trace_functions,       lgb_factor_functions,
       lgb_cluster_functions, lgb_ranks_functions,     lgb_child_functions,       lgb_database_functions,
-      lgb_place_functions,   internal_functions};
+      lgb_place_functions,   lgb_signals_functions,   internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);

@@ -262,7 +262,8 @@ void lgb_operators (lua_State *L); /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[], lgb_cluster_functions[], lgb_estimates_functions[],
     lgb_factor_functions[];
-extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[];
+extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[],
+    lgb_signals_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[],
     lgb_kernel_functions[], lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[],
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],

@@ -373,6 +373,65 @@ function core.figure_text(f, columns, rows, colour, ascii) end
 ---@param text string
 function core.text_write(path, text) end
 
+--- Writes text at the end of a file, all of it or none.
+function core.append(path, text) end
+
+--- This process ends when that of its parent does, and leaves no core file.
+function core.bind(parent) end
+
+--- Starts a program, argv[1], with more variables "NAME=value"; what it prints goes to the end of the file out. It is killed when the value
+--- goes. Its methods: close, pid, reap, signal.
+function core.child(argv, env, out) end
+
+--- The position of a child that has ended; nil where time ran out.
+---@return integer?
+function core.wait(children, seconds) end
+
+--- Its number, when it started, in ticks, and the name of the host; nil where there is no such process.
+---@return integer?, integer?, string?
+function core.process(pid) end
+
+--- A connection to an SQLite file; mode: "read", "write", "create". Its methods: close, columns, rows, run.
+function core.database(path, mode) end
+
+--- Does the path lie on a file system of the network?
+---@return boolean
+function core.is_remote(path) end
+
+--- The lock of a file until it is closed; nil where another process has it.
+function core.lock(path) end
+
+--- Makes a folder, with those above it.
+function core.make_folder(path) end
+
+--- SHA-256 of a text, 64 hexadecimal digits.
+---@return string
+function core.sha256(text) end
+
+--- SHA-256 of a file.
+---@return string
+function core.sha256_file(path) end
+
+--- A text with Lua's traceback, in which calls within the library are folded.
+---@return string
+function core.traceback(text, level) end
+
+--- From now on SIGTERM and SIGUSR1 interrupt what runs, as Ctrl-C does, in place of ending the process.
+function core.heed() end
+
+--- The signal that core.heed answered last, nil where none has come.
+---@return "term"|"usr1"|nil
+function core.heeded() end
+
+--- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
+---@param seconds number
+---@return string?
+function core.key(seconds) end
+
+--- Seconds since 1970, with fractions.
+---@return number
+function core.now() end
+
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end
 

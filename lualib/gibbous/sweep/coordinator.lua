@@ -56,7 +56,7 @@ local function take(self)
   local device <const> = free_device(self)
   if #self.running >= self.jobs or not device then return false end
   local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit,
-    least = self.least, now = os.time(), device = device ~= "" and device or nil}
+    least = self.least, now = core.now(), device = device ~= "" and device or nil}
   if not row then return false end
   start(self, row)
   return true
@@ -88,7 +88,7 @@ local function settle(self, r, how)
     local class <const>, message <const> = failure.of_process(how, r.stopped, self.study.time or 0)
     if class == "interrupted" then return self.store:release(r.row, {}) end
     self.store:acknowledge(r.row, {class = class, message = message, fingerprint = failure.fingerprint(class, message),
-      seconds = core.clock() - r.began, ended = os.time(), resident = how.peak})
+      seconds = core.clock() - r.began, ended = core.now(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
     self.store:measured(row.id, how.peak)
