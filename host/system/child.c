@@ -106,7 +106,7 @@ static int slice (double deadline) {
 }
 
 gb_status gb_child_wait (gb_child *const *child, size_t n, double seconds, size_t *which, gb_error *err) {
-  const double deadline = seconds < 0 ? 1e300 : gb_clock() + seconds;
+  const double deadline = n == 0 && seconds < 0 ? 0 : seconds < 0 ? 1e300 : gb_clock() + seconds;
   struct pollfd *fds = calloc(n + 1, sizeof *fds);
   if (fds == NULL) return gb_fail(err, GB_ENOMEM, "no memory to wait for %zu processes", n);
   for (size_t i = 0; i < n; i++) fds[i] = (struct pollfd){.fd = child[i]->handle, .events = POLLIN};
@@ -159,10 +159,11 @@ void gb_child_close (gb_child *child) {
   forget(child);
 }
 
-void gb_child_bind (pid_t parent) {
+bool gb_child_bind (pid_t parent) {
+  if (getppid() != parent) return false;
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) raise(SIGKILL); /* it ended before the line above */
+  return getppid() == parent; /* it may have ended before the line above */
 }
 
 /* The twenty-second word of /proc/PID/stat; the second is a name in brackets that may hold anything, the third the state. */

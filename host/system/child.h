@@ -27,7 +27,7 @@ typedef struct gb_child_end {
 gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out, gb_child *child,
                           gb_error *err);
 
-/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever). 'which' is its number, n where time ran out. A
+/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever; of no child, not at all). 'which' is its number, n where time ran out. A
 ** child that was reaped is passed over. Errors: EINTR (Ctrl-C), EIO. */
 gb_status gb_child_wait (gb_child *const *child, size_t n, double seconds, size_t *which, gb_error *err);
 
@@ -40,8 +40,9 @@ void gb_child_signal (const gb_child *child, int signal);
 /* Kills the group, and reaps the child: idempotent; {.handle = -1} is fine. */
 void gb_child_close (gb_child *child);
 
-/* This process ends (SIGKILL) when the process 'parent' that started it ends, at once if it has already. It leaves no core file. */
-void gb_child_bind (pid_t parent);
+/* This process ends (SIGKILL) when the process 'parent' that started it ends. It leaves no core file. False: 'parent' is not its parent, or
+** not any more: it should end now. */
+bool gb_child_bind (pid_t parent);
 
 /* The time when a running process started, in ticks since the system did; 0 where there is no such process, or it
 ** has ended. With the number of the

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -162,6 +163,17 @@ static void test_names_of_processes (void **state) {
   gb_child_close(&c);
 }
 
+/* Of a process without a parent of that number nothing is changed. */
+static void test_bind (void **state) {
+  (void)state;
+  assert_false(gb_child_bind(getpid()));
+  const pid_t pid = fork();
+  if (pid == 0) _exit(gb_child_bind(getppid()) ? 0 : 1);
+  int status;
+  assert_int_equal(pid, waitpid(pid, &status, 0));
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static void test_locks (void **state) {
   (void)state;
   int first, second;
@@ -221,7 +233,7 @@ int main (void) {
       cmocka_unit_test(test_waits),      cmocka_unit_test(test_group),
       cmocka_unit_test(test_no_program), cmocka_unit_test(test_names_of_processes),
       cmocka_unit_test(test_locks),      cmocka_unit_test(test_folders),
-      cmocka_unit_test(test_digests),
+      cmocka_unit_test(test_digests),    cmocka_unit_test(test_bind),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -108,10 +108,11 @@ static int wait_any (lua_State *L) {
   return 1;
 }
 
-/* core.bind(parent): this process ends with the process of that number, and leaves no core file */
+/* core.bind(parent): this process ends with the process of that number, which started it, and leaves no core file; false where that is
+** not its parent, or not any more */
 static int bind (lua_State *L) {
-  gb_child_bind((pid_t)lgb_checkinteger(L, 1));
-  return 0;
+  lua_pushboolean(L, gb_child_bind((pid_t)lgb_checkinteger(L, 1)));
+  return 1;
 }
 
 /* core.process([pid]): its number, the time it started (in ticks since the system did), the name of the host. nil: no such process */

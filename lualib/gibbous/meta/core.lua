@@ -376,7 +376,9 @@ function core.text_write(path, text) end
 --- Writes text at the end of a file, all of it or none.
 function core.append(path, text) end
 
---- This process ends when that of its parent does, and leaves no core file.
+--- This process ends when that of its parent does, and leaves no core file; false where 'parent' is not its parent.
+---@param parent integer
+---@return boolean
 function core.bind(parent) end
 
 --- Starts a program, argv[1], with more variables "NAME=value"; what it prints goes to the end of the file out. It is killed when the value

@@ -135,7 +135,7 @@ function verbs.work(words) return run(words, false) end
 --- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
 function verbs.trial(words)
   local path <const>, folder <const>, id <const>, token <const>, limit <const>, parent <const> = table.unpack(words, 1, 6)
-  core.bind(math.tointeger(tonumber(parent)))
+  if not core.bind(math.tointeger(tonumber(parent))) then return false end
   local study <const> = script.load(path, {table.unpack(words, 7)})
   local self <close> = store.open(folder, "write")
   require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
@@ -145,7 +145,7 @@ end
 --- gibbous sweep dry SCRIPT PARAMS LIMIT PARENT: prints what the first fit of a trial needs.
 function verbs.dry(words)
   local path <const>, params <const>, limit <const>, parent <const> = table.unpack(words)
-  core.bind(math.tointeger(tonumber(parent)))
+  if not core.bind(math.tointeger(tonumber(parent))) then return false end
   return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
 end
 
