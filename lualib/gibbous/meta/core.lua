@@ -250,11 +250,11 @@ function core.rates(seconds, threads) end
 --- Reads columns from delimited text.
 function core.csv_read(path, o) end
 
---- The cells of a column of text, of the frame that core.csv_read gave.
+--- The cells of a column of text, of the frame that core.csv_read gave: all, or the first so many.
 ---@return string[]
-function core.csv_text(frame, k) end
+function core.csv_text(frame, k, most) end
 
---- Writes a matrix, or a list of columns, as text.
+--- Writes a matrix, or a list of columns (vectors, texts that were read, lists of strings), as text.
 function core.csv_write(path, x, names) end
 
 --- Is anything there?

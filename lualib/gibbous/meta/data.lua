@@ -10,6 +10,7 @@ gb.data = {}
 ---@class gibbous.data.read.options
 ---@field skip? integer  lines to leave out at the top; default: 0
 ---@field names? string[]  of the columns, in place of a heading
+---@field columns? (string|integer)[]  those to read, in this order; others take no memory; default: all
 ---@field na? string  one more spelling of "not available"
 ---@field delimiter? string  found by the file's lines unless it is given
 ---@field decimal? string  "," for decimal commas
@@ -125,24 +126,197 @@ function gb.data.set(name, o) end
 ---```
 function gb.data.sets() end
 
---- A table of columns, as gb.data.read gives it; #f is the number of rows.
+---@class gibbous.data.frame.options
+---@field names? string[]  the order of the columns; default: that of the alphabet
+
+--- A frame of vectors and lists of numbers, strings or booleans, by name.
+---@param columns table<string, gibbous.tensor|number[]|string[]|boolean[]>
+---@param o gibbous.data.frame.options?
+---@return gibbous.frame
+--- Errors: option; shape where columns differ in length.
+---```lua
+--- print(gb.data.frame{x = gb.linspace(0, 1, 3), site = {"a", "b", "a"}})
+---```
+function gb.data.frame(columns, o) end
+
+--- A table of columns under names: numbers, truth values, dates and words. f.name is a column; #f is the number of rows; printed, a
+--- frame shows its types and first rows. It never changes: methods give another one.
 ---@class gibbous.frame
 ---@field names string[]  of the columns, in order
 ---@field warnings string[]  what was read otherwise than it may be meant, each with file and line
 local frame = {}
 
---- A column by name or number: a tensor (n), NaN where the file says "not available", or a list of strings where it holds text; of a
---- list of names the columns as (n, k).
+--- A column by name or number: a tensor (n), NaN where the file says "not available"; of dates the seconds since 1970 in UTC; a list of
+--- strings where it holds text. Of a list of names the columns as (n, k), whose names figures show.
 ---@param name string|integer|(string|integer)[]
 ---@return gibbous.tensor|string[]
 --- Errors: option for an unknown name; format, with the line, where text cannot join a tensor.
 ---```lua
---- local path = os.tmpname() .. ".csv"
---- local f = io.open(path, "w") f:write("a,b\n1,2\n3,4\n") f:close()
---- print(gb.data.read(path):col{"a", "b"})
---- os.remove(path)
+--- local f = gb.data.frame{a = {1, 3}, b = {2, 4}}
+--- print(f:col{"a", "b"}, f.a)
 ---```
 function frame:col(name) end
+
+--- Words and dates as they were written.
+---@param name string|integer
+---@return string[]
+---```lua
+--- print(gb.data.frame{site = {"x", "y"}}:text("site")[2])
+---```
+function frame:text(name) end
+
+--- The first n rows; of a negative n all but the last -n.
+---@param n integer?  default: 10
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{a = gb.range(1, 100)}:head(3))
+---```
+function frame:head(n) end
+
+--- The rows where a mask is true, or for which a function gives a true value: the row has a field a column, as long as it runs.
+---@param which gibbous.tensor|fun(row: table): any  (n) of bool, or a function
+---@return gibbous.frame
+---```lua
+--- local f = gb.data.frame{a = {1, 2, 3}, site = {"x", "y", "x"}}
+--- print(f:filter(f.a:gt(1)))
+--- print(f:filter(function(row) return row.site == "x" end))
+---```
+function frame:filter(which) end
+
+---@class gibbous.frame.sort.options
+---@field descending? boolean  default: false
+
+--- The rows in the order of a column: numbers by size, NaN last, words by their bytes. Equal ones keep their order.
+---@param name string|integer
+---@param o gibbous.frame.sort.options?
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{a = {2, 3, 1}}:sort("a", {descending = true}))
+---```
+function frame:sort(name, o) end
+
+--- These columns, in this order.
+---@param names (string|integer)[]
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{a = {1}, b = {2}, c = {3}}:select{"c", "a"})
+---```
+function frame:select(names) end
+
+--- With more columns, or others in place of those of a name.
+---@param columns table<string, gibbous.tensor|number[]|string[]|boolean[]>
+---@return gibbous.frame
+---```lua
+--- local f = gb.data.frame{a = {1, 2}}
+--- print(f:with{b = f.a ^ 2})
+---```
+function frame:with(columns) end
+
+--- With other names of columns.
+---@param names table<string, string>  old = "new"
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{a = {1, 2}}:rename{a = "b"}.names[1])
+---```
+function frame:rename(names) end
+
+--- The rows in groups that are equal in a column, or in each of several.
+---@param names string|integer|(string|integer)[]
+---@return gibbous.frame.group
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":mean())
+---```
+function frame:group(names) end
+
+---@class gibbous.frame.join.options
+---@field on string|string[]  the columns that must be equal
+---@field how? "inner"|"left"  "left" keeps rows without a partner, with NaN and ""; default: "inner"
+
+--- The rows with the columns of those rows of another frame that are equal in o.on; a row with several partners comes several times.
+---@param other gibbous.frame
+---@param o gibbous.frame.join.options
+---@return gibbous.frame
+--- Errors: option where both have a column of one name; dtype where words meet numbers.
+---```lua
+--- local f, sites = gb.data.frame{site = {"x", "y"}, v = {1, 2}}, gb.data.frame{site = {"x"}, height = {30}}
+--- print(f:join(sites, {on = "site", how = "left"}))
+---```
+function frame:join(other, o) end
+
+--- Categories as numbers: codes from 1, and the list of categories that they number, in order.
+---@param name string|integer
+---@return gibbous.tensor  (n), i32
+---@return (string|number|boolean)[]
+--- Errors: nan where a row is missing.
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}}:encode "site")
+---```
+function frame:encode(name) end
+
+--- Categories as rows of 0 with one 1, and the list of the k categories.
+---@param name string|integer
+---@return gibbous.tensor  (n, k), f64
+---@return (string|number|boolean)[]
+--- Errors: nan where a row is missing.
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}}:one_hot "site")
+---```
+function frame:one_hot(name) end
+
+--- A frame with a row a column: its type, how many cells are missing, how many words are distinct, mean, sd, least, median and largest
+--- value.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{a = {1, 2, 6}, site = {"x", "y", "x"}}:describe())
+---```
+function frame:describe() end
+
+--- Rows of a frame in groups of equal keys, as f:group makes them. Each method gives a frame with a row a group, in the order of the
+--- keys; missing values count for nothing.
+---@class gibbous.frame.group
+local group = {}
+
+--- How many rows each group has, in the column "count".
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":count())
+---```
+function group:count() end
+
+--- Sums of the columns of numbers; 0 of none.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":sum())
+---```
+function group:sum() end
+
+--- Means of the columns of numbers; NaN of none.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":mean())
+---```
+function group:mean() end
+
+--- Standard deviations (n - 1) of the columns of numbers.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":std())
+---```
+function group:std() end
+
+--- Least values of the columns of numbers.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":min())
+---```
+function group:min() end
+
+--- Largest values of the columns of numbers.
+---@return gibbous.frame
+---```lua
+--- print(gb.data.frame{site = {"x", "y", "x"}, v = {1, 2, 3}}:group "site":max())
+---```
+function group:max() end
 
 --- What gb.data.standardize took away.
 ---@class gibbous.scaler
