@@ -145,6 +145,18 @@ frame of 5 rows, 4 columns
     local named <const> = require "gibbous.frame.named"
     assert.same({"v", "at"}, named.of(sites():col{"v", 1}))
     assert.same({"site=a", "site=b", "site=c"}, named.of((sites():one_hot "site")))
+    local f <const> = gb.data.frame{year = {1, 2, 3, 4}, ["CO2 in ppm"] = {5, 6, 0 / 0, 7}, month = {1, 2, 2, 1}}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    m:fit(f.year, f:col "CO2 in ppm", {steps = 1, missing = "mask"})
+    local path <const> = support.path ".svg"
+    gb.plot.posterior(m):save(path)
+    assert.matches(">year<", support.read(path))
+    assert.matches(">CO2 in ppm<", support.read(path))
+    local two <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    two:fit(f:col{"year", "month"}, f.year, {steps = 1})
+    gb.plot.posterior(two):save(path)
+    assert.matches(">month<", support.read(path))
+    support.sweep()
   end)
 end)
 

@@ -2,6 +2,7 @@
 -- Words and dates have words(most), a list of strings of which only the first 'most' need be there. fault() raises where a file's
 -- column is a mistake; it has neither.
 local core <const> = require "gibbous.core"
+local named <const> = require "gibbous.frame.named"
 
 local M <const> = {}
 
@@ -20,7 +21,7 @@ local function always(list) return function() return list end end
 --- What a script sees: a tensor, or a list of strings.
 function M.seen(c)
   if c.fault then c.fault() end
-  return c.value or c.words()
+  return c.value and named.note(c.value, {c.name}) or c.words()
 end
 
 --- "text", "date", "none" where nothing is known of it, or the dtype.

@@ -13,4 +13,14 @@ end
 ---@return string[]?
 function M.of(x) return names[x] end
 
+--- 'to' holds the columns of 'from', in other rows perhaps: it has their names, too. Gives it.
+function M.carry(from, to)
+  if names[from] then names[to] = names[from] end
+  return to
+end
+
+--- The name of column j, nil where it has none.
+---@return string?
+function M.column(x, j) return names[x] and names[x][j] end
+
 return M

@@ -3,6 +3,7 @@ local core <const> = require "gibbous.core"
 local figure <const> = require "gibbous.plot.figure".figure
 local kernels <const> = require "gibbous.kernels"
 local metrics <const> = require "gibbous.gp.report.metrics"
+local named <const> = require "gibbous.frame.named"
 local options <const> = require "gibbous.options"
 local vector <const> = require "gibbous.plot.style".vector
 
@@ -58,7 +59,8 @@ local function curve(model, data, o)
   local f_lo <const>, f_hi <const> = p:interval(level, {of = "f"})
   core.eval(p.mean, y_lo, y_hi, f_lo, f_hi)
   local percent <const> = ("%g %% "):format(100 * level)
-  local fig <const> = figure{title = o.title, xlabel = o.xlabel or "x", ylabel = o.ylabel or "y"}
+  local fig <const> = figure{title = o.title, xlabel = o.xlabel or data and named.column(data, 1) or "x",
+    ylabel = o.ylabel or data and named.column(model.y, 1) or "y"}
     :band(xs, y_lo, y_hi, {label = percent .. "of y", colour = 1})
     :band(xs, f_lo, f_hi, {label = percent .. "of f", colour = 1})
   draw_samples(fig, xs, p, o)
@@ -83,7 +85,8 @@ local function map(model, data, o)
   local p <const> = model:predict(points)
   local mean <const>, sd <const> = p.mean:reshape(GRID, GRID), p.f_var:clamp(0, math.huge):sqrt():reshape(GRID, GRID)
   core.eval(mean, sd)
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title, xlabel = o.xlabel or "x1", ylabel = o.ylabel or "x2",
+  local fig <const> = figure{rows = 1, cols = 2, title = o.title, xlabel = o.xlabel or named.column(data, 1) or "x1",
+    ylabel = o.ylabel or named.column(data, 2) or "x2",
     share_y = true}
   local where <const> = {x = {x0, x1}, y = {y0, y1}}
   for i, v in ipairs{mean, sd} do
@@ -102,6 +105,7 @@ local function checked_model(model, what)
 end
 
 --- A model with one input column: mean, bands of f and of y, and the data. With two: mean and standard deviation of f as colours.
+-- Axes are called as the columns of the frame are that the data come from.
 -- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title, xlabel, ylabel.
 ---@return gibbous.figure
 function M.posterior(model, opts)
