@@ -208,7 +208,9 @@ function M.write(path, v, opts)
 end
 
 local prepare <const>, sets <const> = require "gibbous.data.prepare", require "gibbous.data.set"
+local folds <const> = require "gibbous.data.folds"
 M.standardize, M.split, M.frame = prepare.standardize, prepare.split, frame.of
+M.kfold, M.stratified, M.time_ordered = folds.kfold, folds.stratified, folds.time_ordered
 
 --- A data set by name, as gb.data.sets() lists them: .x (n, d) .y (n) .n .d .splits .names .citation, and
 -- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().

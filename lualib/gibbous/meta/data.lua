@@ -105,6 +105,50 @@ function gb.data.standardize(x) end
 ---```
 function gb.data.split(x, y, o) end
 
+---@class gibbous.data.kfold.options
+---@field k? integer  folds; default: 5
+---@field seed? integer  default: 0
+
+--- k folds of n rows, or of the rows of x: a list of {train =, test =}, positions of rows in order. Each row is tested once; the sizes of
+--- the tests differ by one at most.
+---@param n integer|gibbous.tensor|gibbous.frame
+---@param o gibbous.data.kfold.options?
+---@return {train: gibbous.tensor, test: gibbous.tensor}[]
+--- Errors: option.
+---```lua
+--- local x = gb.rand(10, 2)
+--- for i, fold in ipairs(gb.data.kfold(x, {k = 5})) do print(i, #x:index(1, fold.train), fold.test) end
+---```
+function gb.data.kfold(n, o) end
+
+---@class gibbous.data.stratified.options: gibbous.data.kfold.options
+
+--- k folds in which every label has its share: of each label the numbers of rows tested in two folds differ by one at most.
+---@param labels gibbous.tensor|(string|number)[]  (n)
+---@param o gibbous.data.stratified.options?
+---@return {train: gibbous.tensor, test: gibbous.tensor}[]
+--- Errors: option, shape, nan.
+---```lua
+--- print(gb.data.stratified({"a", "b", "a", "b"}, {k = 2})[1].test)
+---```
+function gb.data.stratified(labels, o) end
+
+---@class gibbous.data.time_ordered.options
+---@field k? integer  folds; default: 5
+---@field test? integer  rows of a test; default: n / (k + 1)
+---@field gap? integer  rows left out before a test; default: 0
+---@field window? integer  the most rows to train on; default: all that came before
+
+--- k folds of n rows in the order of time: each tests the rows that follow those it is trained on, the last one up to the last row.
+---@param n integer|gibbous.tensor|gibbous.frame
+---@param o gibbous.data.time_ordered.options?
+---@return {train: gibbous.tensor, test: gibbous.tensor}[]
+--- Errors: option where nothing is left to train on.
+---```lua
+--- for _, fold in ipairs(gb.data.time_ordered(12, {k = 3, gap = 1})) do print(fold.train, fold.test) end
+---```
+function gb.data.time_ordered(n, o) end
+
 ---@class gibbous.data.set.options
 ---@field dtype? "f64"|"f32"  default: that of gb.config
 
