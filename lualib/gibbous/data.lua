@@ -43,22 +43,33 @@ end
 -- Reading and writing -----------------------------------------------------------------------------------------------------
 
 local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", decimal = "string",
-  max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table"}
+  max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table",
+  query = "string"}
 
 local function cast(t, dtype)
   local is_float <const> = t.dtype:find("f", 1, true) ~= nil
   return dtype and is_float and t.dtype ~= dtype and t:to{dtype = dtype} or t
 end
 
-local function read_tensors(path, dtype)
-  local tensors <const>, texts <const> = core.safetensors_read(path)
+local function cast_all(tensors, dtype)
   for name, t in pairs(tensors) do tensors[name] = cast(t, dtype) end
-  return tensors, texts
+  return tensors
 end
+
+local readers <const> = {
+  npy = function(path, o) return cast(core.npy_read(path), o.dtype) end,
+  npz = function(path, o) return cast_all(core.npz_read(path, o.max_ratio or 0), o.dtype) end,
+  tensors = function(path, o)
+    local tensors <const>, texts <const> = core.safetensors_read(path)
+    return cast_all(tensors, o.dtype), texts
+  end,
+  sql = function(path, o) return require "gibbous.data.sql".read(path, o.query) end,
+  json = function(path) return require "gibbous.data.json".read(path) end,
+  lines = function(path) return require "gibbous.data.json".read_lines(path) end,
+}
 
 --- Formats that are known by their first bytes and not read: what they are, and what to do.
 local unread <const> = {
-  {"PK\3\4", "a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy; from a spreadsheet, save as .csv"},
   {"\x89HDF", "an HDF5 file: np.save each array as .npy"},
   {"MATLAB 5.0 MAT", "a MATLAB file: writematrix saves .csv"},
   {"PAR1", "a Parquet file: pandas.read_parquet(path).to_csv(path, index=False) makes .csv"},
@@ -70,14 +81,26 @@ local unread <const> = {
   {"\xFE\xFF", "text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
 }
 
---- "npy", "tensors" or "text", by what is in the file.
+--- "npy", "npz", "tensors", "sql", "json", "lines" or "text", by what is in the file, and where that may be anything, by its
+-- ending.
 local function format_of(path)
   local lead <const> = core.file_lead(path)
+  local ending <const> = path:match "%.([^./]*)$"
+  if lead:match "^PK\3\4" or lead:match "^PK[\5\6]\6" then
+    if ending ~= "npz" then
+      core.raise("format", path .. ": a zip archive, read where its name ends in .npz; from a spreadsheet, save as .csv")
+    end
+    return "npz"
+  end
+  if lead:match "^SQLite format 3\0" then return "sql" end
   for _, one in ipairs(unread) do
     if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2])) end
   end
   if lead:match "^\x93NUMPY" then return "npy" end
-  if path:match "%.npy$" then core.raise("format", path .. ": not a NumPy array file") end
+  if ending == "npy" then core.raise("format", path .. ": not a NumPy array file") end
+  if ending == "npz" then core.raise("format", path .. ": not a NumPy archive, or one that is damaged") end
+  if ending == "json" then return "json" end
+  if ending == "jsonl" or ending == "ndjson" then return "lines" end
   return (path:match "%.safetensors$" or lead:match "^....\0\0\0\0{") and "tensors" or "text"
 end
 
@@ -121,12 +144,12 @@ local function read_text(path, o)
   return o.columns and f:select(o.columns) or f
 end
 
---- Reads a file by what is in it: .npy gives a tensor; .safetensors a table of tensors by name, and its metadata, strings by
--- name; delimited text (also gzipped) gives a frame.
+--- Reads a file by what is in it: .npy gives a tensor; .npz and .safetensors a table of tensors by name, the latter its metadata,
+-- too, strings by name; delimited text (also gzipped), rows of .json and .jsonl, and the query of an SQLite file give a frame.
 -- o: skip (lines to leave out), names (of the columns), columns (names or numbers of those to read: others take no memory), na
 -- (one more spelling of "not available"), delimiter, decimal ("," for decimal commas), max_ratio (of unpacked to packed bytes;
--- 1000 unless it is given); dtype of the floats of .npy and .safetensors. A relative path is looked for beside the script and in
--- GIBBOUS_DATA, too. Errors name file and line.
+-- 1000 unless it is given); dtype of the floats of .npy, .npz and .safetensors; query, of an SQLite file. A relative path is
+-- looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'read' (string expected, got %s)"):format(type(path)), 2)
@@ -135,10 +158,10 @@ function M.read(path, opts)
   local full <const> = find(path)
   local format <const> = format_of(full)
   seen.note(full)
-  if format == "npy" then return cast(core.npy_read(full), o.dtype) end
-  if format == "tensors" then return read_tensors(full, o.dtype) end
-  local f <const> = read_text(full, o)
-  return f
+  if o.query and format ~= "sql" then core.raise("option", full .. ": query = ... is for SQLite files") end
+  local v <const>, texts <const> = (readers[format] or read_text)(full, o)
+  if texts then return v, texts end
+  return v
 end
 
 --- The array of a .npy file where it lies there, as a tensor of the host that is never read whole: pages come when they are looked
@@ -170,6 +193,18 @@ local function write_tensors(path, v, metadata)
   core.safetensors_write(path, v, metadata)
 end
 
+local function write_archive(path, v)
+  if not is_plain(v) then
+    core.raise("option", ("gb.data.write: a table of tensors by name expected, got %s"):format(core.type(v)))
+  end
+  core.npz_write(path, v)
+end
+
+local function write_json(path, v, whole)
+  if not frame.is(v) then core.raise("option", "gb.data.write: JSON files hold frames, got " .. core.type(v)) end
+  core.text_write(path, require "gibbous.data.json".text(v, whole))
+end
+
 --- The columns of a frame under their names; words and dates as they were written.
 local function write_frame(path, f)
   local list <const> = {}
@@ -180,9 +215,9 @@ local function write_frame(path, f)
   core.csv_write(path, list, f.names)
 end
 
---- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by
--- name, equal ones as equal bytes. The file is there whole or not at all: after any failure the old one is as it was.
--- o: metadata of .safetensors, strings by name.
+--- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .npz and .safetensors a table of tensors
+-- by name, equal ones as equal bytes; .csv, .json (a list of objects) and .jsonl (an object a line, NaN as null) a frame. The
+-- file is there whole or not at all: after any failure the old one is as it was. o: metadata of .safetensors, strings by name.
 function M.write(path, v, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'write' (string expected, got %s)"):format(type(path)), 2)
@@ -190,7 +225,12 @@ function M.write(path, v, opts)
   local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write")
   if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil) end
   if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata") end
+  if path:match "%.npz$" then return write_archive(path, v) end
+  if path:match "%.jsonl?$" or path:match "%.ndjson$" then return write_json(path, v, path:match "%.json$" ~= nil) end
   if frame.is(v) then
+    if not path:match "%.csv$" then
+      core.raise("option", ("gb.data.write: frames are written to .csv, .json and .jsonl, got '%s'"):format(path))
+    end
     write_frame(path, v)
     return
   end
@@ -204,7 +244,8 @@ function M.write(path, v, opts)
     end
     return core.csv_write(path, t)
   end
-  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path))
+  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .npz, .csv, .json, .jsonl or "
+    .. ".safetensors"):format(path))
 end
 
 local prepare <const>, sets <const> = require "gibbous.data.prepare", require "gibbous.data.set"

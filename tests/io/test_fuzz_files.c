@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cpu/price/profile.h"
+#include "io/archive/npz.h"
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
@@ -24,6 +25,7 @@
 #include "shell/history.h"
 #include "support/io/mutate.h"
 #include "support/memory.h"
+#include "tensor/host.h"
 
 #define LIMIT ((size_t)256 << 20)
 #define BESIDE ((size_t)64 << 20) /* bytes that a reader may hold beside its result and the file */
@@ -168,6 +170,47 @@ static void hostile_arrays (void **state) {
   }
   run("npy", try_npy);
   assert_true(accepted > cases / 200);
+}
+
+/* -- npz */
+
+static gb_status try_npz (void) {
+  gb_tensor_set set;
+  GB_TRY(gb_npz_read(&ledger, path[0], "", 0, &set, &err));
+  result = 0;
+  for (size_t i = 0; i < set.ntensors; i++) {
+    sum(&set.tensor[i].value);
+    result += set.tensor[i].value.storage->block.bytes;
+  }
+  gb_tensor_set_clear(&set);
+  return GB_OK;
+}
+
+static void hostile_archives (void **state) {
+  (void)state;
+  static const char *const words[] = {"PK\1\2",           "PK\3\4", "PK\5\6", "PK\6\6", "PK\6\7",
+                                      "\xFF\xFF\xFF\xFF", "\x08",   "a.npy",  "<f8",    NULL};
+  static unsigned char file[4096];
+  begin_mutants(&m, first_seed + 7, words);
+  for (size_t n = 0; n < 4; n++) {
+    gb_named_tensor list[4];
+    char name[4][2] = {"a", "b", "c", "d"};
+    for (size_t k = 0; k < n; k++) {
+      const gb_shape s = gb_shape_of(1, (size_t[]){3 * k});
+      list[k].name = name[k];
+      assert_int_equal(gb_tensor_new(&ledger, GB_F64, &s, GB_MEM_TENSOR, "", "", &list[k].value, &err),
+                       GB_OK);
+      memset(gb_host_elements(&list[k].value), 0, 24 * k);
+    }
+    assert_int_equal(gb_npz_write(scratch_path(), &(gb_tensor_set){.ntensors = n, .tensor = list}, &err),
+                     GB_OK);
+    for (size_t k = 0; k < n; k++) gb_tensor_clear(&list[k].value);
+    FILE *f = fopen(scratch_path(), "rb");
+    assert_non_null(f);
+    add_seed(&m, file, fread(file, 1, sizeof file, f));
+    fclose(f);
+  }
+  run("npz", try_npz);
 }
 
 /* -- csv */
@@ -582,6 +625,7 @@ static int sweep (void **state) {
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(hostile_arrays, sweep),
+      cmocka_unit_test_teardown(hostile_archives, sweep),
       cmocka_unit_test_teardown(hostile_tables, sweep),
       cmocka_unit_test_teardown(hostile_packed_tables, sweep),
       cmocka_unit_test_teardown(hostile_tensors, sweep),

@@ -73,57 +73,60 @@ local function raise_entry(name, i, v, expected)
   core.raise("option", ("column '%s': entry %d is of type %s, %s"):format(name, i, type(v), expected))
 end
 
---- A list of numbers, which is i64 where f64 would round an integer; false stands for one that is missing.
-local function of_numbers(name, list)
-  local whole, missing, large = true, false, false
+--- A list of numbers, which is i64 where f64 would round an integer.
+local function of_numbers(name, list, absent)
+  local missing, large, values = false, false, list
+  local whole = true
   for i, v in ipairs(list) do
-    if v == false then missing = true
+    if v == absent then missing = true
     elseif type(v) ~= "number" then raise_entry(name, i, v, "the others are numbers")
     else
-      whole = whole and math.type(v) == "integer"
-      large = large or math.type(v) == "integer" and (v > 1 << 53 or v < -(1 << 53))
+      local is_integer <const> = math.type(v) == "integer"
+      whole, large = whole and is_integer, large or is_integer and (v > 1 << 53 or v < -(1 << 53))
     end
   end
-  local values = list
   if missing then
     values = {}
-    for i, v in ipairs(list) do values[i] = v or 0 / 0 end
+    for i, v in ipairs(list) do values[i] = v == absent and 0 / 0 or v end
   end
   local dtype <const> = whole and large and not missing and "i64" or "f64"
   return {name = name, value = core.tensor(values, {dtype = dtype}):reshape(#list):eval()}
 end
 
-local function of_strings(name, list)
+local function of_strings(name, list, absent)
   local words <const> = {}
   for i, v in ipairs(list) do
-    if v ~= false and type(v) ~= "string" then raise_entry(name, i, v, "the others are strings") end
-    words[i] = v or ""
+    if v ~= absent and type(v) ~= "string" then raise_entry(name, i, v, "the others are strings") end
+    words[i] = v == absent and "" or v
   end
   return {name = name, words = always(words)}
 end
 
-local function of_booleans(name, list)
+--- Truth values: bool, or 0, 1 and NaN where some are missing.
+local function of_booleans(name, list, absent)
+  local values <const>, missing = {}, false
   for i, v in ipairs(list) do
-    if type(v) ~= "boolean" then raise_entry(name, i, v, "the others are booleans") end
+    if v == absent then missing = true
+    elseif type(v) ~= "boolean" then raise_entry(name, i, v, "the others are booleans") end
   end
-  return {name = name, value = core.tensor(list):reshape(#list):eval()}
+  if not missing then return {name = name, value = core.tensor(list):reshape(#list):eval()} end
+  for i, v in ipairs(list) do values[i] = v == absent and 0 / 0 or v and 1 or 0 end
+  return {name = name, value = core.tensor(values):reshape(#list):eval()}
 end
 
 local makers <const> = {number = of_numbers, string = of_strings, boolean = of_booleans}
 
---- A column of the numbers, strings or booleans of a list, all of one type; beside others false stands for what is missing.
-function M.of_list(name, list)
-  local kind = #list == 0 and "number" or "boolean"
+--- A column of the numbers, strings or booleans of a list, all of one type. absent: the value that stands for one that is
+-- missing, NaN among numbers and "" among strings; where all are, they are numbers.
+function M.of_list(name, list, absent)
+  local kind = "number"
   for _, v in ipairs(list) do
-    if type(v) ~= "boolean" then kind = type(v) break end
+    if v ~= absent then kind = type(v) break end
   end
   local make <const> = makers[kind]
   if make == nil then core.raise("option", ("column '%s': numbers, strings or booleans expected, got %s"):format(name, kind)) end
-  return make(name, list)
+  return make(name, list, absent)
 end
-
---- A list of which every entry is missing: numbers, none of them known.
-function M.of_nothing(name, n) return {name = name, value = core.full({n}, 0 / 0):eval()} end
 
 --- A column of what a script gives: a vector or a list.
 function M.of(name, v)

@@ -257,6 +257,13 @@ function core.csv_text(frame, k, most) end
 --- Writes a matrix, or a list of columns (vectors, texts that were read, lists of strings), as text.
 function core.csv_write(path, x, names) end
 
+--- The tensors of a .npz file, by name.
+---@return table<string, gibbous.tensor>
+function core.npz_read(path, max_ratio) end
+
+--- Writes tensors by name as a .npz file.
+function core.npz_write(path, tensors) end
+
 --- Is anything there?
 ---@return boolean
 function core.file_exists(path) end

@@ -15,10 +15,11 @@ gb.data = {}
 ---@field delimiter? string  found by the file's lines unless it is given
 ---@field decimal? string  "," for decimal commas
 ---@field max_ratio? number  of unpacked to packed bytes of a gzipped file; default: 1000
----@field dtype? "f64"|"f32"  of the floats of .npy and .safetensors
+---@field dtype? "f64"|"f32"  of the floats of .npy, .npz and .safetensors
+---@field query? string  of an SQLite file: "SELECT ..."
 
---- Reads a file by what is in it: .npy gives a tensor, .safetensors a table of tensors and its metadata, delimited text (also gzipped)
---- a frame. A relative path is looked for in gb.data.places(), too.
+--- Reads a file by what is in it: .npy gives a tensor, .npz and .safetensors a table of tensors (and metadata), delimited text (also
+--- gzipped), rows in .json and .jsonl and the query of an SQLite file a frame. A relative path is looked for in gb.data.places(), too.
 ---@param path string
 ---@param o gibbous.data.read.options?
 ---@return gibbous.frame|gibbous.tensor|table
@@ -48,8 +49,8 @@ function gb.data.map(path) end
 ---@class gibbous.data.write.options
 ---@field metadata? table<string, string>  of .safetensors
 
---- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by name. The
---- file is there whole or not at all.
+--- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .npz and .safetensors a table of tensors by
+--- name; .csv, .json and .jsonl a frame. The file is there whole or not at all.
 ---@param path string
 ---@param v gibbous.tensor|gibbous.frame|table<string, gibbous.tensor>
 ---@param o gibbous.data.write.options?
