@@ -113,7 +113,7 @@ return {
     gb.data.write(path, gb.ones(3, 2))
     local frame <const> = gb.data.read(path)
     os.remove(path)
-    return frame, frame:group(1), select(2, gb.data.standardize(gb.rand(5, 2)))
+    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2)))
   end,
   figure = function()
     local fig <const> = gb.plot.figure{title = "t"}:line({1, 2}, {1, 2})

@@ -25,7 +25,7 @@ static void usage (const char *bad) {
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
-        "       " PROGRAM " stubs DIR | reference OUT.html | man\n"
+        "       " PROGRAM " data VERB [NAME..] | stubs DIR | reference OUT.html | man\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
@@ -168,8 +168,8 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"doctor",    "env",   "help",    "man",
-                                         "reference", "stubs", "sweep",   "version", NULL};
+  static const char *const commands[] = {"data",      "doctor", "env",   "help",    "man",
+                                         "reference", "stubs",  "sweep", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;

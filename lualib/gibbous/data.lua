@@ -261,6 +261,14 @@ function M.set(name, opts)
   return sets.load(name, opts, M)
 end
 
+--- What is known of a data set: .title .licence (SPDX, or words) .citation .source .n .d .sha256, and .path where it is found.
+-- Files citation.txt and licence.txt in a set's folder say what is known of it. Nothing is downloaded.
+function M.info(name)
+  if type(name) ~= "string" then error(("bad argument #1 to 'info' (string expected, got %s)"):format(type(name)), 2) end
+  local info <const> = sets.info(name, M)
+  return info
+end
+
 --- The names of the data sets that are found, sorted.
 ---@return string[]
 function M.sets() return sets.found(M.places()) end

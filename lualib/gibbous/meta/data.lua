@@ -164,6 +164,28 @@ function gb.data.time_ordered(n, o) end
 ---```
 function gb.data.set(name, o) end
 
+--- What is known of a data set. Its own folder may say it in citation.txt and licence.txt. Nothing is downloaded.
+---@param name string
+---@return gibbous.data.info
+--- Errors: option where nothing is known of it.
+---```lua
+--- print(gb.data.info "yacht")
+---```
+function gb.data.info(name) end
+
+--- What is known of a data set, as gb.data.info gives it.
+---@class gibbous.data.info
+---@field name string  as it was asked for
+---@field title string  in words
+---@field licence string  an SPDX identifier, or words; "" where unknown
+---@field citation string  "" where unknown
+---@field source string  who gives it; "" where unknown
+---@field n integer?  rows
+---@field d integer?  columns of x
+---@field sha256 string?  of data.csv.gz in the customary layout
+---@field path string?  where it is found
+local set_info = {}
+
 --- The names of the data sets that are found, sorted.
 ---@return string[]
 ---```lua

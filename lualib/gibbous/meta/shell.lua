@@ -16,6 +16,9 @@ command["gibbous doctor [--json]"] = true
 --- The versions, libraries, devices and limits, one a line.
 command["gibbous env [--json]"] = true
 
+--- Data sets: those that are known or found; what is known of one, is its file the expected one, where is it, how to cite it.
+command["gibbous data list|info|verify|path|cite [NAME..]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 
