@@ -44,7 +44,7 @@ end
 
 local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", decimal = "string",
   max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table",
-  query = "string"}
+  query = "string", dataset = "string"}
 
 local function cast(t, dtype)
   local is_float <const> = t.dtype:find("f", 1, true) ~= nil
@@ -56,6 +56,15 @@ local function cast_all(tensors, dtype)
   return tensors
 end
 
+--- The arrays of a file that another project's library reads, by name; o.dataset: one of them.
+local function read_foreign(kind, path, o)
+  local tensors <const>, notes <const> = core.foreign_read(kind, path, o.dataset or nil)
+  for line in notes:gmatch "[^\n]+" do io.stderr:write("gibbous: warning: ", line, "\n") end
+  cast_all(tensors, o.dtype)
+  if o.dataset then return tensors[o.dataset] end
+  return tensors
+end
+
 local readers <const> = {
   npy = function(path, o) return cast(core.npy_read(path), o.dtype) end,
   npz = function(path, o) return cast_all(core.npz_read(path, o.max_ratio or 0), o.dtype) end,
@@ -63,6 +72,8 @@ local readers <const> = {
     local tensors <const>, texts <const> = core.safetensors_read(path)
     return cast_all(tensors, o.dtype), texts
   end,
+  hdf5 = function(path, o) return read_foreign("hdf5", path, o) end,
+  matio = function(path, o) return read_foreign("matio", path, o) end,
   sql = function(path, o) return require "gibbous.data.sql".read(path, o.query) end,
   json = function(path) return require "gibbous.data.json".read(path) end,
   lines = function(path) return require "gibbous.data.json".read_lines(path) end,
@@ -70,8 +81,6 @@ local readers <const> = {
 
 --- Formats that are known by their first bytes and not read: what they are, and what to do.
 local unread <const> = {
-  {"\x89HDF", "an HDF5 file: np.save each array as .npy"},
-  {"MATLAB 5.0 MAT", "a MATLAB file: writematrix saves .csv"},
   {"PAR1", "a Parquet file: pandas.read_parquet(path).to_csv(path, index=False) makes .csv"},
   {"ARROW1", "an Arrow file: pandas.read_feather(path).to_csv(path, index=False) makes .csv"},
   {"BZh", "packed by bzip2: unpack it with bunzip2"},
@@ -81,8 +90,8 @@ local unread <const> = {
   {"\xFE\xFF", "text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
 }
 
---- "npy", "npz", "tensors", "sql", "json", "lines" or "text", by what is in the file, and where that may be anything, by its
--- ending.
+--- "npy", "npz", "tensors", "hdf5", "matio", "sql", "json", "lines" or "text", by what is in the file, and where that may be
+-- anything, by its ending.
 local function format_of(path)
   local lead <const> = core.file_lead(path)
   local ending <const> = path:match "%.([^./]*)$"
@@ -93,6 +102,8 @@ local function format_of(path)
     return "npz"
   end
   if lead:match "^SQLite format 3\0" then return "sql" end
+  if lead:match "^\x89HDF" then return "hdf5" end
+  if lead:match "^MATLAB [57]%.%d MAT" then return "matio" end
   for _, one in ipairs(unread) do
     if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2])) end
   end
@@ -145,11 +156,12 @@ local function read_text(path, o)
 end
 
 --- Reads a file by what is in it: .npy gives a tensor; .npz and .safetensors a table of tensors by name, the latter its metadata,
--- too, strings by name; delimited text (also gzipped), rows of .json and .jsonl, and the query of an SQLite file give a frame.
--- o: skip (lines to leave out), names (of the columns), columns (names or numbers of those to read: others take no memory), na
--- (one more spelling of "not available"), delimiter, decimal ("," for decimal commas), max_ratio (of unpacked to packed bytes;
--- 1000 unless it is given); dtype of the floats of .npy, .npz and .safetensors; query, of an SQLite file. A relative path is
--- looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
+-- too, strings by name; HDF5 and MATLAB files their arrays of numbers by name, or the one of o.dataset; delimited text (also
+-- gzipped), rows of .json and .jsonl, and the query of an SQLite file give a frame. o: skip (lines to leave out), names (of the
+-- columns), columns (names or numbers of those to read: others take no memory), na (one more spelling of "not available"),
+-- delimiter, decimal ("," for decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the
+-- floats of .npy, .npz and .safetensors; query, of an SQLite file. A relative path is looked for beside the script and in
+-- GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   if type(path) ~= "string" then
     error(("bad argument #1 to 'read' (string expected, got %s)"):format(type(path)), 2)
@@ -159,6 +171,9 @@ function M.read(path, opts)
   local format <const> = format_of(full)
   seen.note(full)
   if o.query and format ~= "sql" then core.raise("option", full .. ": query = ... is for SQLite files") end
+  if o.dataset and format ~= "hdf5" and format ~= "matio" then
+    core.raise("option", full .. ": dataset = ... is for HDF5 and MATLAB files")
+  end
   local v <const>, texts <const> = (readers[format] or read_text)(full, o)
   if texts then return v, texts end
   return v

@@ -160,6 +160,22 @@ describe("JSON files", function()
   end)
 end)
 
+describe("HDF5 and MATLAB files", function()
+  it("name the package where their library was not built", function()
+    local process <const> = require "spec.process"
+    for kind, lead in pairs{hdf5 = "\x89HDF\r\n\x1A\n", matio = "MATLAB 5.0 MAT-file"} do
+      local path <const> = file(lead, ".bin")
+      local _ <const>, errors <const>, rc <const> = process.run({"-e", ("require 'gibbous'.data.read %q"):format(path)},
+        {env = ("GIBBOUS_%s=off"):format(kind:upper())})
+      assert.matches(("%s: it is read by libgibbous_%s.so, which is built where Debian's lib%s-dev is installed"):format(path, kind,
+        kind), errors, 1, true)
+      assert.matches("otherwise save each array as .npy", errors, 1, true)
+      assert.equal(1, rc)
+    end
+    support.sweep()
+  end)
+end)
+
 describe("what cannot be written", function()
   it("is told, and leaves no file", function()
     local f <const> = gb.data.frame{a = {1, 2}}

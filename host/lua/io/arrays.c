@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "io/archive/npz.h"
+#include "io/foreign/foreign.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "lua/io/io.h"
@@ -162,6 +163,21 @@ static int safetensors_write (lua_State *L) {
   return 0;
 }
 
+/* core.foreign_read(kind, path [, name]) -> {name = tensor}, a line a thing that is left out */
+static int foreign_read (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  const char *kind = lgb_checkstring(L, 1), *path = lgb_checkstring(L, 2), *only = luaL_optstring(L, 3, NULL);
+  char notes[2048];
+  gb_tensor_set *set = new_set(L);
+  gb_error err;
+  lgb_result(L, gb_foreign_read(&s->home->ledger, kind, path, only, s->where, set, notes, sizeof notes, &err),
+             &err);
+  push_set(L, s, set);
+  gb_tensor_set_clear(set);
+  lua_pushstring(L, notes);
+  return 2;
+}
+
 static int by_name (const void *a, const void *b) {
   return strcmp(((const gb_named_tensor *)a)->name, ((const gb_named_tensor *)b)->name);
 }
@@ -180,7 +196,8 @@ static int npz_write (lua_State *L) {
   return 0;
 }
 
-const luaL_Reg lgb_arrays_functions[] = {{"npy_map", npy_map},
+const luaL_Reg lgb_arrays_functions[] = {{"foreign_read", foreign_read},
+                                         {"npy_map", npy_map},
                                          {"npy_read", npy_read},
                                          {"npy_write", npy_write},
                                          {"npz_read", npz_read},

@@ -257,6 +257,11 @@ function core.csv_text(frame, k, most) end
 --- Writes a matrix, or a list of columns (vectors, texts that were read, lists of strings), as text.
 function core.csv_write(path, x, names) end
 
+--- The arrays of an HDF5 ("hdf5") or MATLAB ("matio") file, by name, and what was left out, a line each.
+---@return table<string, gibbous.tensor>
+---@return string
+function core.foreign_read(kind, path, name) end
+
 --- The tensors of a .npz file, by name.
 ---@return table<string, gibbous.tensor>
 function core.npz_read(path, max_ratio) end

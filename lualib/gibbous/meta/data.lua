@@ -16,10 +16,12 @@ gb.data = {}
 ---@field decimal? string  "," for decimal commas
 ---@field max_ratio? number  of unpacked to packed bytes of a gzipped file; default: 1000
 ---@field dtype? "f64"|"f32"  of the floats of .npy, .npz and .safetensors
+---@field dataset? string  of an HDF5 or MATLAB file: this array alone
 ---@field query? string  of an SQLite file: "SELECT ..."
 
 --- Reads a file by what is in it: .npy gives a tensor, .npz and .safetensors a table of tensors (and metadata), delimited text (also
---- gzipped), rows in .json and .jsonl and the query of an SQLite file a frame. A relative path is looked for in gb.data.places(), too.
+--- gzipped), HDF5 and MATLAB files their arrays by name (where Debian's libhdf5-dev and libmatio-dev were installed when it was built), rows
+--- in .json and .jsonl and the query of an SQLite file a frame. A relative path is looked for in gb.data.places(), too.
 ---@param path string
 ---@param o gibbous.data.read.options?
 ---@return gibbous.frame|gibbous.tensor|table
