@@ -18,7 +18,7 @@ typedef struct maker {
 } maker;
 
 static void put (unsigned char *to, size_t *n, uint64_t v, int width) {
-  for (int i = 0; i < width; i++) to[(*n)++] = (unsigned char)(v >> 8 * i);
+  for (int i = 0; i < width; i++) to[(*n)++] = i < 8 ? (unsigned char)(v >> 8 * i) : 0;
 }
 
 static size_t deflated (const void *data, size_t n, unsigned char *to, size_t room) {
