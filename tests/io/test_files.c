@@ -22,6 +22,7 @@
 #include "base/interrupt.h"
 #include "base/outfile.h"
 #include "cpu/price/profile.h"
+#include "io/archive/npz.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
 #include "io/text/csv.h"
@@ -116,6 +117,14 @@ static gb_status put_tensors (const char *path, size_t n) {
   return st;
 }
 
+static gb_status put_archive (const char *path, size_t n) {
+  gb_named_tensor t = {.name = (char *)"v"};
+  GB_TRY(numbers(n, &t.value));
+  const gb_status st = gb_npz_write(path, &(gb_tensor_set){.ntensors = 1, .tensor = &t}, &err);
+  gb_tensor_clear(&t.value);
+  return st;
+}
+
 static gb_status put_figure (const char *path, size_t n) {
   gb_figure f;
   gb_tensor t;
@@ -151,9 +160,9 @@ static gb_status put_wisdom (const char *path, size_t n) {
 static const struct writer {
   const char *file;
   gb_status (*put)(const char *path, size_t n);
-} writers[] = {{"a.npy", put_npy},    {"a.csv", put_csv},    {"a.safetensors", put_tensors},
-               {"a.svg", put_figure}, {"a.png", put_figure}, {"a.pdf", put_figure},
-               {"a.json", put_text},  {"wisdom", put_wisdom}};
+} writers[] = {{"a.npy", put_npy},     {"a.csv", put_csv},    {"a.safetensors", put_tensors},
+               {"a.npz", put_archive}, {"a.svg", put_figure}, {"a.png", put_figure},
+               {"a.pdf", put_figure},  {"a.json", put_text},  {"wisdom", put_wisdom}};
 #define NWRITERS (sizeof writers / sizeof writers[0])
 
 enum { SMALL = 50, LARGE = 3000 };
@@ -322,6 +331,13 @@ static gb_status get_tensors (const char *path) {
   return st;
 }
 
+static gb_status get_archive (const char *path) {
+  gb_tensor_set s;
+  const gb_status st = gb_npz_read(&ledger, path, "", 0, &s, &err);
+  gb_tensor_set_clear(&s);
+  return st;
+}
+
 static void ignore (void *ud, const char *entry) { (void)ud, (void)entry; }
 
 static gb_status get_history (const char *path) { return gb_history_read(path, ignore, NULL, NULL, &err); }
@@ -350,9 +366,10 @@ static gb_status put_packed (const char *path, size_t n) {
 static const struct reader {
   const char *file;
   gb_status (*put)(const char *path, size_t n), (*get)(const char *path);
-} readers[] = {{"a.npy", put_npy, get_npy},           {"a.csv", put_csv, get_csv},
-               {"a.csv.gz", put_packed, get_csv},     {"a.safetensors", put_tensors, get_tensors},
-               {"history", put_history, get_history}, {"wisdom", put_wisdom, get_wisdom}};
+} readers[] = {{"a.npy", put_npy, get_npy},         {"a.csv", put_csv, get_csv},
+               {"a.csv.gz", put_packed, get_csv},   {"a.safetensors", put_tensors, get_tensors},
+               {"a.npz", put_archive, get_archive}, {"history", put_history, get_history},
+               {"wisdom", put_wisdom, get_wisdom}};
 #define NREADERS (sizeof readers / sizeof readers[0])
 
 static void only_plain_files_are_read (void **state) {
