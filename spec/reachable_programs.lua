@@ -113,7 +113,7 @@ return {
     gb.data.write(path, gb.ones(3, 2))
     local frame <const> = gb.data.read(path)
     os.remove(path)
-    return frame, select(2, gb.data.standardize(gb.rand(5, 2)))
+    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2)))
   end,
   sweep = function()
     return gb.sweep{name = "s", space = {x = {1, 2}}, run = function() return 1 end}, gb.sweep.uniform(0, 1)

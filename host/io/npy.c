@@ -15,7 +15,8 @@
 #define MAGIC "\x93NUMPY"
 
 typedef struct reader {
-  gb_infile file;
+  gb_npy_source from;
+  gb_infile *file; /* of an array that stays in its file */
   gb_ledger *ledger;
   const char *where;
   gb_block scratch;
@@ -26,23 +27,31 @@ typedef struct reader {
 
 _Static_assert(GB_NPY_HEADING <= GB_NPY_SLICE, "the heading fits the slice");
 
+static gb_status exactly (const reader *r, void *to, size_t n, gb_error *err) {
+  size_t got;
+  GB_TRY(r->from.read(r->from.ud, to, n, &got, err));
+  if (got < n)
+    return gb_fail(err, GB_EIO, "cannot read '%s': it ended %zu bytes early", r->from.path, n - got);
+  return GB_OK;
+}
+
 static gb_status read_heading (reader *r, gb_error *err) {
-  const char *path = r->file.path;
+  const char *path = r->from.path;
   unsigned char lead[12];
   size_t got;
-  GB_TRY(gb_infile_read(&r->file, lead, 8, &got, err));
+  GB_TRY(r->from.read(r->from.ud, lead, 8, &got, err));
   if (got != 8 || memcmp(lead, MAGIC, 6) != 0)
     return gb_fail(err, GB_EFORMAT, "%s: not a NumPy array file", path);
   if (lead[6] < 1 || lead[6] > 3 || lead[7] != 0)
     return gb_fail(err, GB_EFORMAT, "%s: format version %d.%d is not read", path, lead[6], lead[7]);
   const size_t width = lead[6] == 1 ? 2 : 4;
-  GB_TRY(gb_infile_read(&r->file, lead + 8, width, &got, err));
+  GB_TRY(r->from.read(r->from.ud, lead + 8, width, &got, err));
   if (got != width) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
   const size_t length = (size_t)gb_integer(lead + 8, width, 0);
   if (length > GB_NPY_HEADING)
     return gb_fail(err, GB_EFORMAT, "%s: the heading is longer than %d bytes", path, GB_NPY_HEADING);
   got = 0;
-  if (length <= r->slice) GB_TRY(gb_infile_read(&r->file, r->scratch.data, length, &got, err));
+  if (length <= r->slice) GB_TRY(r->from.read(r->from.ud, r->scratch.data, length, &got, err));
   if (got != length || length > r->slice) return gb_fail(err, GB_EFORMAT, "%s: truncated heading", path);
   r->before = 8 + width + length;
   return gb_npy_heading_parse(path, r->scratch.data, length, &r->h, err);
@@ -58,7 +67,7 @@ static gb_status check_bools (const reader *r, const unsigned char *data, size_t
                               gb_error *err) {
   for (size_t i = 0; i < n; i++)
     if (data[i] > 1)
-      return gb_fail(err, GB_EFORMAT, "%s: 0 or 1 expected for element %zu, got %d", r->file.path,
+      return gb_fail(err, GB_EFORMAT, "%s: 0 or 1 expected for element %zu, got %d", r->from.path,
                      first + i + 1, data[i]);
   return GB_OK;
 }
@@ -70,7 +79,7 @@ static gb_status read_rows (reader *r, const gb_tensor *t, gb_error *err) {
   unsigned char *data = gb_host_elements(t), *at = data + r->h.numel * gb_dtype_size(t->dtype) - r->h.bytes;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
-    GB_TRY(gb_infile_exactly(&r->file, at + i * width, n * width, err));
+    GB_TRY(exactly(r, at + i * width, n * width, err));
     if (t->dtype == GB_I64 && width < 8)
       gb_widen((int64_t *)(void *)data + i, at + i * width, n, width, r->h.kind == 'i');
     if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, at + i, n, i, err));
@@ -100,7 +109,7 @@ static gb_status read_columns (reader *r, const gb_tensor *t, gb_error *err) {
   const size_t many = r->slice / r->h.width;
   for (size_t i = 0; i < r->h.numel; i += many) {
     const size_t n = r->h.numel - i < many ? r->h.numel - i : many;
-    GB_TRY(gb_infile_exactly(&r->file, r->scratch.data, n * r->h.width, err));
+    GB_TRY(exactly(r, r->scratch.data, n * r->h.width, err));
     if (t->dtype == GB_BOOL) GB_TRY(check_bools(r, r->scratch.data, n, i, err));
     scatter(r, t, r->scratch.data, n, index);
   }
@@ -109,9 +118,9 @@ static gb_status read_columns (reader *r, const gb_tensor *t, gb_error *err) {
 
 static gb_status read_whole_heading (reader *r, gb_error *err) {
   GB_TRY(read_heading(r, err));
-  const size_t there = r->file.size > r->before ? r->file.size - r->before : 0;
+  const size_t there = r->from.size > r->before ? r->from.size - r->before : 0;
   if (there == r->h.bytes) return GB_OK;
-  return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->file.path, r->h.bytes,
+  return gb_fail(err, GB_EFORMAT, "%s: %zu bytes of data expected, %zu found", r->from.path, r->h.bytes,
                  there);
 }
 
@@ -142,12 +151,12 @@ static gb_status check_mappable (const reader *r, gb_error *err) {
     return gb_fail(err, GB_EFORMAT,
                    "%s: elements of %zu bytes ('%c%zu') would become i64, which a mapped file cannot: "
                    "gb.data.read reads it",
-                   r->file.path, r->h.width, r->h.kind, r->h.width);
+                   r->from.path, r->h.width, r->h.kind, r->h.width);
   if (r->before % size != 0)
     return gb_fail(err, GB_EFORMAT,
                    "%s: the data begin at byte %zu, which is no multiple of the %zu bytes of an element: "
                    "gb.data.read reads it",
-                   r->file.path, r->before, size);
+                   r->from.path, r->before, size);
   return GB_OK;
 }
 
@@ -176,7 +185,7 @@ static gb_status map_array (reader *r, gb_tensor *out, gb_error *err) {
   GB_TRY(check_mappable(r, err));
   gb_mapping *m = malloc(sizeof *m);
   if (m == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a mapping");
-  gb_status st = gb_infile_map(&r->file, r->before, r->h.bytes, m, &at, err);
+  gb_status st = gb_infile_map(r->file, r->before, r->h.bytes, m, &at, err);
   if (st != GB_OK) {
     free(m);
     return st;
@@ -195,28 +204,50 @@ static gb_status map_array (reader *r, gb_tensor *out, gb_error *err) {
   return GB_OK;
 }
 
-/* Opens the file and hands it to 'work', with room for its heading and slices of its data. */
-static gb_status with_reader (gb_ledger *l, const char *path, const char *where, size_t slice,
+/* Hands the source to 'work', with room for its heading and slices of its data. */
+static gb_status with_reader (gb_ledger *l, reader *r, size_t slice,
                               gb_status (*work)(reader *r, gb_tensor *out, gb_error *err), gb_tensor *out,
                               gb_error *err) {
-  reader r = {.ledger = l, .where = where};
+  r->ledger = l;
+  r->slice = r->from.size < slice ? r->from.size : slice;
+  GB_TRY(gb_ledger_alloc(l, GB_MEM_WORKSPACE, r->slice, r->where, "", &r->scratch, err));
+  const gb_status st = work(r, out, err);
+  gb_ledger_free(l, &r->scratch);
+  return st;
+}
+
+static gb_status read_file (void *ud, void *to, size_t n, size_t *got, gb_error *err) {
+  return gb_infile_read(ud, to, n, got, err);
+}
+
+static gb_status with_file (gb_ledger *l, const char *path, const char *where, size_t slice,
+                            gb_status (*work)(reader *r, gb_tensor *out, gb_error *err), gb_tensor *out,
+                            gb_error *err) {
+  gb_infile f;
   *out = (gb_tensor){0};
-  GB_TRY(gb_infile_open(path, &r.file, err));
-  r.slice = r.file.size < slice ? r.file.size : slice;
-  gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, r.slice, where, "", &r.scratch, err);
-  if (st == GB_OK) st = work(&r, out, err);
-  gb_ledger_free(l, &r.scratch);
-  gb_infile_close(&r.file);
+  GB_TRY(gb_infile_open(path, &f, err));
+  reader r = {.from = {path, f.size, read_file, &f}, .file = &f, .where = where};
+  const gb_status st = with_reader(l, &r, slice, work, out, err);
+  gb_infile_close(&f);
   return st;
 }
 
 gb_status gb_npy_read (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
-  return with_reader(l, path, where, GB_NPY_SLICE, read_array, out, err);
+  return with_file(l, path, where, GB_NPY_SLICE, read_array, out, err);
 }
 
 gb_status gb_npy_map (gb_ledger *l, const char *path, const char *where, gb_tensor *out, gb_error *err) {
-  return with_reader(l, path, where, GB_NPY_HEADING, map_array, out, err);
+  return with_file(l, path, where, GB_NPY_HEADING, map_array, out, err);
 }
+
+gb_status gb_npy_read_from (gb_ledger *l, const gb_npy_source *source, const char *where, gb_tensor *out,
+                            gb_error *err) {
+  reader r = {.from = *source, .where = where};
+  *out = (gb_tensor){0};
+  return with_reader(l, &r, GB_NPY_SLICE, read_array, out, err);
+}
+
+/* -- writing */
 
 static const char *descr (gb_dtype t) {
   switch (t) {
@@ -229,7 +260,13 @@ static const char *descr (gb_dtype t) {
   }
 }
 
-static gb_status write_heading (gb_outfile *f, const gb_tensor *t, gb_error *err) {
+/* Where bytes go. */
+typedef struct sink {
+  gb_status (*take)(void *ud, const void *p, size_t bytes);
+  void *ud;
+} sink;
+
+static gb_status emit_heading (const sink *to, const gb_tensor *t) {
   char shape[192] = "", text[512];
   size_t used = 0;
   for (int i = 0; i < t->shape.ndim; i++)
@@ -241,25 +278,33 @@ static gb_status write_heading (gb_outfile *f, const gb_tensor *t, gb_error *err
   text[n++] = '\n';
   const unsigned char lead[10] = {
       0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
-  GB_TRY(gb_outfile_write(f, lead, sizeof lead, err));
-  return gb_outfile_write(f, text, (size_t)n, err);
+  GB_TRY(to->take(to->ud, lead, sizeof lead));
+  return to->take(to->ud, text, (size_t)n);
 }
 
-static gb_status write_wide (void *ud, const void *p, size_t bytes) {
-  const gb_outfile_sink *s = ud;
+static gb_status take_wide (void *ud, const void *p, size_t bytes) {
+  const sink *to = ud;
   const uint16_t *from = p;
   float wide[GB_VISIT];
   for (size_t i = 0; i < bytes / 2; i++) wide[i] = gb_bf16_to_f32(from[i]);
-  return gb_outfile_write(s->file, wide, 2 * bytes, s->err);
+  return to->take(to->ud, wide, 2 * bytes);
+}
+
+gb_status gb_npy_emit (const gb_tensor *t, gb_status (*take)(void *ud, const void *p, size_t bytes), void *ud,
+                       gb_error *err) {
+  gb_tensor host;
+  sink to = {take, ud};
+  GB_TRY(gb_host_of(t, &host, err));
+  GB_TRY(emit_heading(&to, t));
+  return t->dtype == GB_BF16 ? gb_tensor_visit(&host, take_wide, &to) : gb_tensor_visit(&host, take, ud);
 }
 
 gb_status gb_npy_write (const char *path, const gb_tensor *t, gb_error *err) {
-  gb_outfile f;
-  gb_tensor host;
-  GB_TRY(gb_host_of(t, &host, err));
-  GB_TRY(gb_outfile_open(path, &f, err));
-  GB_TRY(write_heading(&f, t, err));
+  gb_outfile f = {.fd = -1};
   gb_outfile_sink to = {&f, err};
-  GB_TRY(gb_tensor_visit(&host, t->dtype == GB_BF16 ? write_wide : gb_outfile_take, &to));
-  return gb_outfile_commit(&f, err);
+  GB_TRY(gb_outfile_open(path, &f, err));
+  gb_status st = gb_npy_emit(t, gb_outfile_take, &to, err);
+  if (st == GB_OK) st = gb_outfile_commit(&f, err);
+  gb_outfile_abandon(&f);
+  return st;
 }

@@ -16,8 +16,8 @@
 
 static int command_status; /* what a command asks for, 0: nothing */
 
-static const char *const commands[] = {"attach",    "completion", "doctor", "env",     "help", "man",
-                                       "reference", "stubs",      "sweep",  "version", NULL};
+static const char *const commands[] = {"attach", "completion", "data",  "doctor", "env",     "help",
+                                       "man",    "reference",  "stubs", "sweep",  "version", NULL};
 
 /* Of an option that is wrong: what is wrong with it. */
 static void say_bad (const char *bad) {
@@ -36,6 +36,7 @@ static void usage (const char *bad) {
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
         "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "       " PROGRAM " attach [PID] [--json]\n"
+        "       " PROGRAM " data VERB [NAME..]\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"

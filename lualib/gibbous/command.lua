@@ -86,6 +86,8 @@ function M.stubs(words)
   return directory ~= nil and written(require "gibbous.reference.stubs", directory)
 end
 
+function M.data(words) return require "gibbous.data.command"(words) end
+
 function M.sweep(words) return require "gibbous.sweep.command"(words) end
 
 --- Runs a command by its name.

@@ -1,7 +1,8 @@
 --- Files and data sets to tensors.
 local core <const> = require "gibbous.core"
+local column <const> = require "gibbous.frame.column"
 local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local frame <const> = require "gibbous.frame"
 local options <const> = require "gibbous.options"
 local seen <const> = require "gibbous.data.seen"
 local subject <const> = require "gibbous.subject"
@@ -40,144 +41,47 @@ local function find(path)
   core.raise("io", ("cannot find '%s' in %s (GIBBOUS_DATA adds directories)"):format(path, table.concat(tried, ", ")))
 end
 
--- Frames ------------------------------------------------------------------------------------------------------------------
-
----@class gibbous.frame
----@field names string[]     column names, in order
----@field warnings string[]  what was read otherwise than it may be meant, each with file:line; also said on stderr
-local Frame <const> = {__name = "gibbous.frame"}
-local methods <const> = object.methods(Frame, "a frame", "f")
-
-function Frame.__index(self, key)
-  if methods[key] then return methods[key] end
-  if key == "names" then return self._names end
-  if key == "warnings" then return rawget(self, "_columns").notes end
-  core.raise("option", ("a frame has no field '%s'; columns are f:col(name)"):format(tostring(key)))
-end
-
-function Frame.__newindex() core.raise("option", "a frame is a value and cannot be assigned to") end
-function Frame.__len(self) return rawget(self, "_columns").rows end
-
---- The column of this name, which must be the only one.
-local function named(self, name)
-  local found <const>, known <const> = {}, {}
-  for i, c in ipairs(rawget(self, "_columns")) do
-    if c.name == name then found[#found + 1] = i end
-    known[c.name] = true
-  end
-  if #found == 1 then return rawget(self, "_columns")[found[1]] end
-  if found[1] then
-    core.raise("option", ("%s: columns %s are all called '%s': f:col(%d) takes one by its number, names = {...} gives them names")
-      :format(rawget(self, "_path"), table.concat(found, ", "), name, found[1]))
-  end
-  local near <const> = options.nearest(tostring(name), known)
-  core.raise("option", ("there is no column '%s'%s; columns: %s"):format(tostring(name),
-    near and (" (did you mean '%s'?)"):format(near) or "", table.concat(rawget(self, "_names"), ", ")))
-end
-
-local function column(self, name)
-  local columns <const> = rawget(self, "_columns")
-  if math.type(name) ~= "integer" then return named(self, name) end
-  local c <const> = columns[name < 0 and #columns + 1 + name or name]
-  if c then return c end
-  core.raise("index", ("column %d of a frame with %s"):format(name, counted(#columns, "column")))
-end
-
---- A column of text where most cells are words; a few words among numbers are a mistake in the file, and so are numbers with a
--- decimal comma where points are expected.
-local function values(self, name)
-  local c <const> = column(self, name)
-  if c.value then return c.value end
-  if c.comma and not rawget(self, "_decimal") then
-    core.raise("format", ("column '%s' holds numbers with a decimal comma: %s:%d has '%s'; read it with decimal = \",\" (or, as "
-      .. "text, with decimal = \".\")"):format(c.name, rawget(self, "_path"), c.line, c.sample))
-  end
-  if not c.words then
-    core.raise("format",
-      ("column '%s' is not all numbers: %s:%d has '%s' (%d such cells; name it in na = \"...\" to read it as NaN)")
-      :format(c.name, rawget(self, "_path"), c.line, c.sample, c.odd))
-  end
-  c.text = c.text or core.csv_text(rawget(self, "_columns").frame, c.index)
-  return c.text
-end
-
---- A column of numbers; text has no place in a tensor.
-local function numbers(self, name)
-  local v <const> = values(self, name)
-  if type(v) ~= "table" then return v end
-  local c <const> = column(self, name)
-  core.raise("format", ("column '%s' holds text and cannot join a tensor: %s:%d has '%s'"):format(c.name, rawget(self, "_path"),
-    c.line, c.sample))
-end
-
-local function is_whole(v) return (v:floor():eq(v) & v:abs():lt(2.0 ^ 63)):all() end
-
---- Columns of one type; bool becomes 0 and 1 beside numbers. i64 is i64 because no float holds it: beside it, f64 that holds
--- whole numbers alone becomes i64, too.
-local function together(list, names)
-  local seen <const>, wide = {}, false
-  for _, v in ipairs(list) do wide = wide or v.dtype == "i64" end
-  for i, v in ipairs(list) do
-    if wide and v.dtype == "f64" and is_whole(v) then list[i] = v:to{dtype = "i64"} end
-    seen[list[i].dtype] = seen[list[i].dtype] or names[i]
-  end
-  if seen.i64 and seen.f64 then
-    core.raise("dtype", ("column '%s' is i64, for f64 would round its integers, and '%s' is f64: they do not go into one tensor; "
-      .. "f:col(name):to{dtype = \"f64\"} rounds"):format(seen.i64, seen.f64))
-  end
-  local dtype <const> = seen.bool and (seen.f64 and "f64" or seen.i64 and "i64")
-  for i, v in ipairs(list) do list[i] = dtype and v.dtype == "bool" and v:to{dtype = dtype} or v end
-  return core.stack(list, 2)
-end
-
---- f:col(name) gives a column (n): a tensor, f64, NaN where the file says "not available"; i64 where its integers need it; bool
--- where every cell is true or false; a list of strings where it holds text, with a warning by line and cell where two thirds of the
--- cells or more are numbers. f:col{names} gives the named columns as (n, k).
-function methods.col(self, name)
-  if type(name) ~= "table" then return values(self, name) end
-  if #name == 0 then core.raise("option", "col: the list of names is empty") end
-  local list <const> = {}
-  for i, one in ipairs(name) do list[i] = numbers(self, one) end
-  local all <const> = together(list, name)
-  return all
-end
-
-function Frame.__tostring(self)
-  return ("frame of %s: %s"):format(counted(#self, "row"), table.concat(rawget(self, "_names"), ", "))
-end
-
-local function new_frame(path, columns, o)
-  local list <const> = {}
-  for i, c in ipairs(columns) do
-    if o.names then c.name = o.names[i] end
-    if c.name == "" then c.name = "V" .. i end
-    list[i], c.index = c.name, i
-  end
-  for _, text in ipairs(columns.notes) do io.stderr:write("gibbous: warning: ", text, "\n") end
-  return setmetatable({_path = path, _columns = columns, _names = list, _decimal = o.decimal}, Frame)
-end
-
 -- Reading and writing -----------------------------------------------------------------------------------------------------
 
 local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", decimal = "string",
-  max_ratio = "positive", dtype = {"f64", "f32"}}
+  max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table",
+  query = "string", dataset = "string"}
 
 local function cast(t, dtype)
   local is_float <const> = t.dtype:find("f", 1, true) ~= nil
   return dtype and is_float and t.dtype ~= dtype and t:to{dtype = dtype} or t
 end
 
-local function read_tensors(path, dtype)
-  local tensors <const>, texts <const> = core.safetensors_read(path)
+local function cast_all(tensors, dtype)
   for name, t in pairs(tensors) do tensors[name] = cast(t, dtype) end
-  return tensors, texts
+  return tensors
 end
+
+--- The arrays of a file that another project's library reads, by name; o.dataset: one of them.
+local function read_foreign(kind, path, o)
+  local tensors <const>, notes <const> = core.foreign_read(kind, path, o.dataset or nil)
+  for line in notes:gmatch "[^\n]+" do io.stderr:write("gibbous: warning: ", line, "\n") end
+  cast_all(tensors, o.dtype)
+  if o.dataset then return tensors[o.dataset] end
+  return tensors
+end
+
+local readers <const> = {
+  npy = function(path, o) return cast(core.npy_read(path), o.dtype) end,
+  npz = function(path, o) return cast_all(core.npz_read(path, o.max_ratio or 0), o.dtype) end,
+  tensors = function(path, o)
+    local tensors <const>, texts <const> = core.safetensors_read(path)
+    return cast_all(tensors, o.dtype), texts
+  end,
+  hdf5 = function(path, o) return read_foreign("hdf5", path, o) end,
+  matio = function(path, o) return read_foreign("matio", path, o) end,
+  sql = function(path, o) return require "gibbous.data.sql".read(path, o.query) end,
+  json = function(path) return require "gibbous.data.json".read(path) end,
+  lines = function(path) return require "gibbous.data.json".read_lines(path) end,
+}
 
 --- Formats that are known by their first bytes and not read: what they are, and what to do.
 local unread <const> = {
-  {"PK\3\4", "a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy; from a spreadsheet, save as .csv"},
-  {"\x89HDF", "an HDF5 file: np.save each array as .npy"},
-  {"MATLAB 5.0 MAT", "a MATLAB file: writematrix saves .csv"},
   {"PAR1", "a Parquet file: pandas.read_parquet(path).to_csv(path, index=False) makes .csv"},
   {"ARROW1", "an Arrow file: pandas.read_feather(path).to_csv(path, index=False) makes .csv"},
   {"BZh", "packed by bzip2: unpack it with bunzip2"},
@@ -187,20 +91,52 @@ local unread <const> = {
   {"\xFE\xFF", "text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
 }
 
---- "npy", "tensors" or "text", by what is in the file.
+--- "npy", "npz", "tensors", "hdf5", "matio", "sql", "json", "lines" or "text", by what is in the file, and where that may be
+-- anything, by its ending.
 local function format_of(path)
   local lead <const> = core.file_lead(path)
+  local ending <const> = path:match "%.([^./]*)$"
+  if lead:match "^PK\3\4" or lead:match "^PK[\5\6]\6" then
+    if ending ~= "npz" then
+      core.raise("format", path .. ": a zip archive, read where its name ends in .npz; from a spreadsheet, save as .csv")
+    end
+    return "npz"
+  end
+  if lead:match "^SQLite format 3\0" then return "sql" end
+  if lead:match "^\x89HDF" then return "hdf5" end
+  if lead:match "^MATLAB [57]%.%d MAT" then return "matio" end
   for _, one in ipairs(unread) do
     if lead:sub(1, #one[1]) == one[1] then core.raise("format", ("%s: not read yet: %s"):format(path, one[2])) end
   end
   if lead:match "^\x93NUMPY" then return "npy" end
-  if path:match "%.npy$" then core.raise("format", path .. ": not a NumPy array file") end
+  if ending == "npy" then core.raise("format", path .. ": not a NumPy array file") end
+  if ending == "npz" then core.raise("format", path .. ": not a NumPy archive, or one that is damaged") end
+  if ending == "json" then return "json" end
+  if ending == "jsonl" or ending == "ndjson" then return "lines" end
   return (path:match "%.safetensors$" or lead:match "^....\0\0\0\0{") and "tensors" or "text"
 end
 
 local function character(name, v)
   if v and #v ~= 1 then core.raise("option", ("gb.data.read: %s must be one character, got '%s'"):format(name, v)) end
   return v or nil
+end
+
+--- The columns to read, as the file knows them: by number where names = {...} names them.
+local function chosen(o)
+  if not o.columns then return nil end
+  local number <const>, out <const> = {}, {}
+  for i, name in ipairs(o.names or {}) do number[name] = i end
+  for i, name in ipairs(o.columns) do
+    if type(name) ~= "string" and math.type(name) ~= "integer" then
+      core.raise("option", "gb.data.read: columns must be names or numbers, got " .. core.type(name))
+    end
+    if o.names and type(name) == "string" and not number[name] then
+      core.raise("option", ("gb.data.read: columns asks for '%s', which is not in names"):format(name))
+    end
+    out[i] = number[name] or name
+  end
+  if #out == 0 then core.raise("option", "gb.data.read: the list of columns is empty") end
+  return out
 end
 
 local function read_text(path, o)
@@ -211,29 +147,35 @@ local function read_text(path, o)
   if decimal and decimal == delimiter then
     core.raise("option", ("gb.data.read: '%s' cannot be both delimiter and decimal"):format(decimal))
   end
-  local columns <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
-    has_names = o.names ~= nil, max_ratio = o.max_ratio})
-  if o.names and #o.names ~= #columns then
-    core.raise("format", ("%s: %s given, the file has %s"):format(path, counted(#o.names, "name"), counted(#columns, "column")))
+  local read <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
+    has_names = o.names ~= nil, max_ratio = o.max_ratio, columns = chosen(o)})
+  if o.names and #o.names ~= #read then
+    core.raise("format", ("%s: %s given, the file has %s"):format(path, counted(#o.names, "name"), counted(#read, "column")))
   end
-  return new_frame(path, columns, o)
+  local f <const> = require "gibbous.frame.csv"(path, read, o)
+  return o.columns and f:select(o.columns) or f
 end
 
---- Reads a file by what is in it: .npy gives a tensor; .safetensors a table of tensors by name, and its metadata, strings by
--- name; delimited text (also gzipped) gives a frame.
--- o: skip (lines to leave out), names (of the columns), na (one more spelling of "not available"), delimiter, decimal ("," for
--- decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the floats of .npy and .safetensors.
--- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
+--- Reads a file by what is in it: .npy gives a tensor; .npz and .safetensors a table of tensors by name, the latter its metadata,
+-- too, strings by name; HDF5 and MATLAB files their arrays of numbers by name, or the one of o.dataset; delimited text (also
+-- gzipped), rows of .json and .jsonl, and the query of an SQLite file give a frame. o: skip (lines to leave out), names (of the
+-- columns), columns (names or numbers of those to read: others take no memory), na (one more spelling of "not available"),
+-- delimiter, decimal ("," for decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the
+-- floats of .npy, .npz and .safetensors; query, of an SQLite file. A relative path is looked for beside the script and in
+-- GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   subject.path(path, 1, "gb.data.read(path)")
   local o <const> = options.parse(opts, read_spec, "gb.data.read")
   local full <const> = find(path)
   local format <const> = format_of(full)
   seen.note(full)
-  if format == "npy" then return cast(core.npy_read(full), o.dtype) end
-  if format == "tensors" then return read_tensors(full, o.dtype) end
-  local frame <const> = read_text(full, o)
-  return frame
+  if o.query and format ~= "sql" then core.raise("option", full .. ": query = ... is for SQLite files") end
+  if o.dataset and format ~= "hdf5" and format ~= "matio" then
+    core.raise("option", full .. ": dataset = ... is for HDF5 and MATLAB files")
+  end
+  local v <const>, texts <const> = (readers[format] or read_text)(full, o)
+  if texts then return v, texts end
+  return v
 end
 
 --- The array of a .npy file where it lies there, as a tensor of the host that is never read whole: pages come when they are looked
@@ -265,25 +207,42 @@ local function write_tensors(path, v, metadata)
   core.safetensors_write(path, v, metadata)
 end
 
---- The columns of a frame as they were read, under their names.
-local function write_frame(path, f)
-  local columns <const>, list <const> = rawget(f, "_columns"), {}
-  for i, c in ipairs(columns) do
-    if not c.value then values(f, i) end        -- raises where the column is a mistake
-    list[i] = c.value or {columns.frame, i}
+local function write_archive(path, v)
+  if not is_plain(v) then
+    core.raise("option", ("gb.data.write: a table of tensors by name expected, got %s"):format(core.type(v)))
   end
-  core.csv_write(path, list, rawget(f, "_names"))
+  core.npz_write(path, v)
 end
 
---- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .safetensors a table of tensors by
--- name, equal ones as equal bytes. The file is there whole or not at all: after any failure the old one is as it was.
--- o: metadata of .safetensors, strings by name.
+local function write_json(path, v, whole)
+  if not frame.is(v) then core.raise("option", "gb.data.write: JSON files hold frames, got " .. core.type(v)) end
+  core.text_write(path, require "gibbous.data.json".text(v, whole))
+end
+
+--- The columns of a frame under their names; words and dates as they were written.
+local function write_frame(path, f)
+  local list <const> = {}
+  for i, c in ipairs(frame.columns(f)) do
+    local seen <const> = column.seen(c)                      -- raises where the column is a mistake
+    list[i] = c.source or c.words and c.words() or seen
+  end
+  core.csv_write(path, list, f.names)
+end
+
+--- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .npz and .safetensors a table of tensors
+-- by name, equal ones as equal bytes; .csv, .json (a list of objects) and .jsonl (an object a line, NaN as null) a frame. The
+-- file is there whole or not at all: after any failure the old one is as it was. o: metadata of .safetensors, strings by name.
 function M.write(path, v, opts)
   subject.path(path, 1, "gb.data.write(path, x)")
   local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write")
   if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil) end
   if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata") end
-  if getmetatable(v) == Frame then
+  if path:match "%.npz$" then return write_archive(path, v) end
+  if path:match "%.jsonl?$" or path:match "%.ndjson$" then return write_json(path, v, path:match "%.json$" ~= nil) end
+  if frame.is(v) then
+    if not path:match "%.csv$" then
+      core.raise("option", ("gb.data.write: frames are written to .csv, .json and .jsonl, got '%s'"):format(path))
+    end
     write_frame(path, v)
     return
   end
@@ -297,11 +256,14 @@ function M.write(path, v, opts)
     end
     return core.csv_write(path, t)
   end
-  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .csv or .safetensors"):format(path))
+  core.raise("option", ("gb.data.write: cannot tell the format of '%s': expected .npy, .npz, .csv, .json, .jsonl or "
+    .. ".safetensors"):format(path))
 end
 
 local prepare <const>, sets <const> = require "gibbous.data.prepare", require "gibbous.data.set"
-M.standardize, M.split = prepare.standardize, prepare.split
+local folds <const> = require "gibbous.data.folds"
+M.standardize, M.split, M.frame = prepare.standardize, prepare.split, frame.of
+M.kfold, M.stratified, M.time_ordered = folds.kfold, folds.stratified, folds.time_ordered
 
 --- A data set by name, as gb.data.sets() lists them: .x (n, d) .y (n) .n .d .splits .names .citation, and
 -- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().
@@ -309,6 +271,14 @@ M.standardize, M.split = prepare.standardize, prepare.split
 function M.set(name, opts)
   subject.path(name, 1, "gb.data.set(name)")
   return sets.load(name, opts, M)
+end
+
+--- What is known of a data set: .title .licence (SPDX, or words) .citation .source .n .d .sha256, and .path where it is found.
+-- Files citation.txt and licence.txt in a set's folder say what is known of it. Nothing is downloaded.
+function M.info(name)
+  if type(name) ~= "string" then error(("bad argument #1 to 'info' (string expected, got %s)"):format(type(name)), 2) end
+  local info <const> = sets.info(name, M)
+  return info
 end
 
 --- The names of the data sets that are found, sorted.

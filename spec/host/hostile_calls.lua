@@ -58,6 +58,7 @@ do
     function() return gb.nn.sequential{gb.nn.linear(2, 2)}, gb.optim.adam(m), gb.optim.lbfgs(m) end,
     function() return gb.func{name = "twice", shape = function(s) return s end, forward = function(v) return v * 2 end} end,
     function() return core.factor(gb.linalg.cholesky(a)), gb.plan(a:sum()), gb.plot.figure{}:line(y, y) end,
+    function() return gb.data.frame{k = {"a", "b"}}:group "k" end,
     function() return csv "a,b\n1,2\n3,4\n", gb.data.standardize(x), gb.memory.report(), gb.progress(2) end,
     function() return gb.bench(sum, {runs = 1, seconds = 1e-9}), gb.profile(sum)[1], select(2, pcall(gb.zeros, -7)) end,
     function() return core.nystrom(a, 1.0, 2, 0, 0), core.json_decode "{}", debug.getregistry() end,

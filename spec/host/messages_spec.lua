@@ -37,7 +37,7 @@ local rows <const> = {
   {"gb.grad(x:sum(), y)", "does not depend on the tensor 30", "unused = \"zero\""},
   {"gb.linalg.cholesky(gb.tensor{{1, 2}, {2, 1}}):eval()", "order 2 of 2 is not positive", "jitter on the diagonal"},
   {"gb.load(dir .. '/table.csv')", "not a model file", "gb.data.read"},
-  {"gb.data.read(dir .. '/z.npz')", "a zip archive, as .npz", "np.save each array as .npy"},
+  {"gb.data.read(dir .. '/z.npz')", "z.npz: not a zip archive, or one that is cut short", "it has no directory"},
   {"gb.linspace(0, 1)", "#3 to 'linspace'", "gb.linspace(a, b, n, o)"},
   {"y:topk(100)", "to 'topk'", "x:topk(k, d, o)"},
   {"gb.cat(x, x)", "list of tensors expected, got gibbous.tensor)", "gb.cat(list, d)"},

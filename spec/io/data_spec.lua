@@ -118,10 +118,39 @@ describe("gb.data.read", function()
     assert.matches("read as data", heading[1])
   end)
 
+  it("reads dates as seconds since 1970, and keeps their text", function()
+    local text <const> = "at,v\n2020-02-29,1\n1970-01-02T00:00:01Z,2\nNA,3\n"
+    local f <const> = gb.data.read(file(text))
+    local at <const> = f.at:totable()
+    assert.same({1582934400.0, 86401.0}, {at[1], at[2]})
+    assert.is_true(at[3] ~= at[3])
+    assert.same({"2020-02-29", "1970-01-02T00:00:01Z", "NA"}, f:text "at")
+    local path <const> = support.path ".csv"
+    gb.data.write(path, f)
+    assert.equal(text, support.read(path))
+    assert.same({"2020-02-29", "x"}, gb.data.read(file "at\n2020-02-29\nx\n").at)
+    raises("option", "text: column 'v' is f64; f:col(name):totable() is a list of its values", f.text, f, "v")
+  end)
+
+  it("reads some of the columns", function()
+    local path <const> = file "a,b,c\n1,x,3\n4,y,oops\n"
+    local f <const> = gb.data.read(path, {columns = {"b", "a"}})
+    assert.same({"b", "a"}, f.names)
+    assert.same({"x", "y"}, f.b)
+    near({1, 4}, f.a, 0)
+    near({1, 4}, gb.data.read(path, {columns = {1}}).a, 0)
+    near({1, 4}, gb.data.read(path, {columns = {"p"}, skip = 1, names = {"p", "q", "r"}}).p, 0)
+    raises("option", "there is no column 'd'; columns: a, b, c", gb.data.read, path, {columns = {"d"}})
+    raises("index", "there is no column 4 among 3", gb.data.read, path, {columns = {4}})
+    raises("option", "columns asks for 'z', which is not in names", gb.data.read, path, {columns = {"z"}, names = {"p", "q", "r"}})
+    raises("option", "columns must be names or numbers, got boolean", gb.data.read, path, {columns = {true}})
+    raises("option", "the list of columns is empty", gb.data.read, path, {columns = {}})
+  end)
+
   it("says what it does not read, and what to do", function()
-    raises("format", "a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy", gb.data.read,
-      file("PK\3\4\0\0\0", ".npz"))
-    raises("format", "an HDF5 file", gb.data.read, file "\x89HDF\r\n")
+    raises("format", "not a zip archive, or one that is cut short", gb.data.read, file("PK\3\4\0\0\0", ".npz"))
+    raises("format", "a Parquet file: pandas.read_parquet(path)", gb.data.read, file "PAR1")
+    raises("option", "dataset = ... is for HDF5 and MATLAB files", gb.data.read, file "a\n1\n", {dataset = "a"})
     raises("format", "text in UTF-16", gb.data.read, file "\xFF\xFEa\0")
     raises("format", "not a NumPy array file", gb.data.read, file("1,2\n", ".npy"))
     raises("format", "NUL bytes; not a text file", gb.data.read, file "\0")
@@ -163,7 +192,8 @@ describe("gb.data.read", function()
   it("a frame is a value", function()
     local f <const> = gb.data.read(file "a\n1\n")
     raises("option", "cannot be assigned", function() f.a = 1 end)
-    raises("option", "columns are f:col(name)", function() return f.a end)
+    near({1}, f.a, 0)
+    raises("option", "a frame has no column and no method 'hed' (did you mean 'head'?); columns: a", function() return f.hed end)
   end)
 end)
 
@@ -426,7 +456,8 @@ describe("what gb.data says, to the letter", function()
         "column 'x' holds numbers with a decimal comma: FILE:2 has '1,5'; read it with decimal = \",\" (or, as text, with "
         .. "decimal = \".\")"},
       {numbers, "v", "column 'v' is not all numbers: FILE:32 has 'oops' (1 such cells; name it in na = \"...\" to read it as NaN)"},
-      {"a,b\n1,x\n", {"a", "b"}, "column 'b' holds text and cannot join a tensor: FILE:2 has 'x'"},
+      {"a,b\n1,x\n", {"a", "b"},
+        "column 'b' holds text and cannot join a tensor: FILE:2 has 'x'; f:encode(name) and f:one_hot(name) make numbers of it"},
       {"id,v\n9007199254740993,0.5\n", {"id", "v"},
         "column 'id' is i64, for f64 would round its integers, and 'v' is f64: they do not go into one "
         .. "tensor; f:col(name):to{dtype = \"f64\"} rounds"},
@@ -439,10 +470,12 @@ describe("what gb.data says, to the letter", function()
       {"a,b\n1,2\n", {}, "col: the list of names is empty"}, {"abc,b\n1,2\n", 1.5, "there is no column '1.5'; columns: abc, b"},
     } do assert.equal(row[3], column(row[1], row[2], row[4])) end
     local f <const> = gb.data.read(file "a,,c\n1,2,3\n4,5,6\n")
-    assert.equal("frame of 2 rows: a, V2, c", tostring(f))
+    assert.equal("frame of 2 rows, 3 columns\n    a   V2    c\n  f64  f64  f64\n    1    2    3\n    4    5    6", tostring(f))
     near({{3, 1}, {6, 4}}, f:col{-1, -3}, 0)
-    assert.equal("a frame has no field 'zz'; columns are f:col(name)", raises("option", "", function() return f.zz end).message)
-    assert.equal("a frame is a value and cannot be assigned to", raises("option", "", function() f.zz = 1 end).message)
+    assert.equal("a frame has no column and no method 'zz'; columns: a, V2, c",
+      raises("option", "", function() return f.zz end).message)
+    assert.equal("a frame is a value and cannot be assigned to; f:with{name = ...} gives another one",
+      raises("option", "", function() f.zz = 1 end).message)
     assert.equal("col is a method of a frame: write f:col(...) with a colon, not f.col(...)",
       raises("option", "", f.col, 1).message)
     assert.is_true(rawequal(f:col(1), f:col "a"))
@@ -490,7 +523,8 @@ describe("what gb.data says, to the letter", function()
   it("of what is written", function()
     for _, row in ipairs{
       {"x.npy", "text", nil, "gb.data.write: a tensor or frame expected, got string"},
-      {"x.mat", gb.ones(1), nil, "gb.data.write: cannot tell the format of 'x.mat': expected .npy, .csv or .safetensors"},
+      {"x.mat", gb.ones(1), nil, "gb.data.write: cannot tell the format of 'x.mat': expected .npy, .npz, .csv, .json, "
+        .. ".jsonl or .safetensors"},
       {"x.csv", gb.ones(1), {metadata = {}}, "gb.data.write: only .safetensors files have metadata"},
       {"x.safetensors", gb.ones(1), nil, "gb.data.write: a table of tensors by name expected, got tensor"},
       {"x.safetensors", {}, {metadata = {[1] = "a"}}, "gb.data.write: metadata must be strings by name"},

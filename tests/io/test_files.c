@@ -24,9 +24,10 @@
 #include "base/interrupt.h"
 #include "base/outfile.h"
 #include "cpu/price/profile.h"
-#include "io/csv.h"
+#include "io/archive/npz.h"
 #include "io/npy.h"
 #include "io/safetensors.h"
+#include "io/text/csv.h"
 #include "plan/price/profile.h"
 #include "plot/picture/picture.h"
 #include "shell/history.h"
@@ -118,6 +119,14 @@ static gb_status put_tensors (const char *path, size_t n) {
   return st;
 }
 
+static gb_status put_archive (const char *path, size_t n) {
+  gb_named_tensor t = {.name = (char *)"v"};
+  GB_TRY(numbers(n, &t.value));
+  const gb_status st = gb_npz_write(path, &(gb_tensor_set){.ntensors = 1, .tensor = &t}, &err);
+  gb_tensor_clear(&t.value);
+  return st;
+}
+
 static gb_status put_figure (const char *path, size_t n) {
   gb_figure f;
   gb_tensor t;
@@ -153,9 +162,9 @@ static gb_status put_wisdom (const char *path, size_t n) {
 static const struct writer {
   const char *file;
   gb_status (*put)(const char *path, size_t n);
-} writers[] = {{"a.npy", put_npy},    {"a.csv", put_csv},    {"a.safetensors", put_tensors},
-               {"a.svg", put_figure}, {"a.png", put_figure}, {"a.pdf", put_figure},
-               {"a.json", put_text},  {"wisdom", put_wisdom}};
+} writers[] = {{"a.npy", put_npy},     {"a.csv", put_csv},    {"a.safetensors", put_tensors},
+               {"a.npz", put_archive}, {"a.svg", put_figure}, {"a.png", put_figure},
+               {"a.pdf", put_figure},  {"a.json", put_text},  {"wisdom", put_wisdom}};
 #define NWRITERS (sizeof writers / sizeof writers[0])
 
 enum { SMALL = 50, LARGE = 3000 };
@@ -331,6 +340,13 @@ static gb_status get_history (const char *path) {
   return st;
 }
 
+static gb_status get_archive (const char *path) {
+  gb_tensor_set s;
+  const gb_status st = gb_npz_read(&ledger, path, "", 0, &s, &err);
+  gb_tensor_set_clear(&s);
+  return st;
+}
+
 /* Missing wisdom is not an error; a missing file represents every file that cannot be read. */
 static gb_status get_wisdom (const char *path) {
   gb_cpu_profile r;
@@ -356,9 +372,10 @@ static gb_status put_packed (const char *path, size_t n) {
 static const struct reader {
   const char *file;
   gb_status (*put)(const char *path, size_t n), (*get)(const char *path);
-} readers[] = {{"a.npy", put_npy, get_npy},           {"a.csv", put_csv, get_csv},
-               {"a.csv.gz", put_packed, get_csv},     {"a.safetensors", put_tensors, get_tensors},
-               {"history", put_history, get_history}, {"wisdom", put_wisdom, get_wisdom}};
+} readers[] = {{"a.npy", put_npy, get_npy},         {"a.csv", put_csv, get_csv},
+               {"a.csv.gz", put_packed, get_csv},   {"a.safetensors", put_tensors, get_tensors},
+               {"a.npz", put_archive, get_archive}, {"history", put_history, get_history},
+               {"wisdom", put_wisdom, get_wisdom}};
 #define NREADERS (sizeof readers / sizeof readers[0])
 
 static void only_plain_files_are_read (void **state) {

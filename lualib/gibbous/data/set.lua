@@ -5,24 +5,9 @@ local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local prepare <const> = require "gibbous.data.prepare"
+local registry <const> = require "gibbous.data.registry"
 
 local M <const> = {}
-
--- The sources of the sets that papers use. The splits in the customary layout are those of Evans'
--- uci_datasets.
-local uci <const> = "UCI Machine Learning Repository"
-local citations <const> = {
-  airfoil = "Brooks, Pope & Marcolini (1989), Airfoil Self-Noise, " .. uci,
-  bike = "Fanaee-T & Gama (2013), Bike Sharing, " .. uci,
-  concrete = "Yeh (1998), Concrete Compressive Strength, " .. uci,
-  elevators = "Camacho (1998), Elevators, collected by Torgo",
-  energy = "Tsanas & Xifara (2012), Energy Efficiency, " .. uci,
-  kin40k = "Schwaighofer & Tresp (2003), kin40k, after the kin family of DELVE",
-  protein = "Rana (2013), Physicochemical Properties of Protein Tertiary Structure, " .. uci,
-  pumadyn32nm = "Ghahramani (1996), the pumadyn family of DELVE",
-  wine = "Cortez, Cerdeira, Almeida, Matos & Reis (2009), Wine Quality, " .. uci,
-  yacht = "Gerritsma, Onnink & Versluis (1981), Yacht Hydrodynamics, " .. uci,
-}
 
 -- Finding -----------------------------------------------------------------------------------------------------------------
 
@@ -54,12 +39,14 @@ local function missing(name, places)
   local where <const> = table.concat(places, ", ")
   local known <const> = {}
   for _, one in ipairs(M.found(places)) do known[one] = true end
-  if citations[name] then
+  if registry.citation(name) then
     core.raise("io", ("data set '%s' (%s) is not in %s: put %s/data.csv.gz (comma-separated, no heading, last column = target) "
       .. "and %s/test_mask.csv.gz (ten columns, 1 marks a test row) into one of them, or name their folder in GIBBOUS_DATA")
-      :format(name, citations[name], where, name, name))
+      :format(name, registry.citation(name), where, name, name))
   end
-  local near <const>, cited <const> = options.nearest(name, known), options.nearest(name, citations)
+  local cited_names <const> = {}
+  for _, one in ipairs(registry.names()) do cited_names[one] = true end
+  local near <const>, cited <const> = options.nearest(name, known), options.nearest(name, cited_names)
   local hint <const> = near and (", did you mean '%s'?"):format(near)
     or cited and (", and none '%s', which you may mean"):format(cited) or ""
   core.raise("io", ("there is no data set '%s' in %s%s (GIBBOUS_DATA adds directories; gb.data.sets() lists what is found)")
@@ -137,29 +124,42 @@ local function masks(data, folder, n)
   return m:eq(1):eval()
 end
 
-local function citation(folder, name)
-  local path <const> = folder .. "/citation.txt"
-  if not core.file_exists(path) then return citations[name] end
+--- What a file of the set's folder says, nil where it is not there.
+local function said(folder, file)
+  local path <const> = folder .. "/" .. file
+  if not core.file_exists(path) then return nil end
   return (core.file_lead(path):gsub("%s+$", ""))
+end
+
+--- The data file of a set in the places of gb.data, nil where there is none.
+local function find(name, places, exists)
+  for _, place in ipairs(name:match "^[%w_][%w_.-]*$" and places or {}) do
+    local path <const> = file_in(place .. "/" .. name, "data", exists)
+    if path then return path, place .. "/" .. name end
+  end
+  return nil
+end
+
+--- What is known of a set (registry): its folder may say more.
+function M.info(name, data)
+  local path <const>, folder <const> = find(name, data.places(), data.exists)
+  return registry.info(name, path,
+    folder and {citation = said(folder, "citation.txt"), licence = said(folder, "licence.txt")} or {})
 end
 
 --- 'data' is gb.data, whose places are searched.
 function M.load(name, opts, data)
   local o <const> = options.parse(opts, {dtype = {"f64", "f32"}}, "gb.data.set")
   local places <const> = data.places()
-  local path
-  for _, place in ipairs(name:match "^[%w_][%w_.-]*$" and places or {}) do
-    path = path or file_in(place .. "/" .. name, "data", data.exists)
-  end
+  local path <const>, folder <const> = find(name, places, data.exists)
   if path == nil then missing(name, places) end
-  local folder <const> = path:match "^(.*)/[^/]*$"
   local all <const>, names <const> = numbers(data, path)
   local width <const> = all.shape[2]
   if width < 2 then core.raise("format", ("%s: 2 columns or more expected, got %d"):format(path, width)) end
   local test <const> = masks(data, folder, #all)
   local t <const> = all:to{dtype = o.dtype or core.config().dtype}
   local facts <const> = {name = name, x = t:slice(2, 1, width - 1):eval(), y = t:select(2, width):eval(), n = #all, d = width - 1,
-    splits = test and test.shape[2] or 0, names = names, citation = citation(folder, name) or ""}
+    splits = test and test.shape[2] or 0, names = names, citation = said(folder, "citation.txt") or registry.citation(name) or ""}
   return setmetatable({_facts = facts, _masks = test}, Set)
 end
 

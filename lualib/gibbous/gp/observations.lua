@@ -15,6 +15,7 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
+local named <const> = require "gibbous.frame.named"
 local covariance <const> = require "gibbous.gp.covariance"
 
 local M <const> = {}
@@ -22,7 +23,10 @@ local M <const> = {}
 local single <const> = {nothing = "there are no rows", axes = 1}
 M.single = single
 
-function single.check(_, x, y, what, missing) return data.check(x, y, what, missing) end
+function single.check(_, x, y, what, missing)
+  local xs <const>, ys <const>, kept <const> = data.check(x, y, what, missing)
+  return named.carry(x, xs), named.carry(y, ys), kept
+end
 
 function single.fill(self, x, y, what, kept, given)
   local f <const> = model.fields(self)

@@ -7,6 +7,7 @@ local M <const> = {}
 
 --- Values that are accepted where a tensor is needed, and their conversion.
 function M.got(v)
+  if core.type(v) == "frame" then return "a frame: f:col{\"a\", \"b\"} makes a tensor of its columns, f.a is one" end
   if type(v) ~= "table" or getmetatable(v) ~= nil or #v == 0 then return core.type(v) end
   for i, entry in ipairs(v) do                          -- a column of a file, of which one cell is no number, say
     if type(entry) == "string" and tonumber(entry) == nil then

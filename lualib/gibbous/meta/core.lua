@@ -276,12 +276,24 @@ function core.rates(seconds, threads) end
 --- Reads columns from delimited text.
 function core.csv_read(path, o) end
 
---- The cells of a column of text, of the frame that core.csv_read gave.
+--- The cells of a column of text, of the frame that core.csv_read gave: all, or the first so many.
 ---@return string[]
-function core.csv_text(frame, k) end
+function core.csv_text(frame, k, most) end
 
---- Writes a matrix, or a list of columns, as text.
+--- Writes a matrix, or a list of columns (vectors, texts that were read, lists of strings), as text.
 function core.csv_write(path, x, names) end
+
+--- The arrays of an HDF5 ("hdf5") or MATLAB ("matio") file, by name, and what was left out, a line each.
+---@return table<string, gibbous.tensor>
+---@return string
+function core.foreign_read(kind, path, name) end
+
+--- The tensors of a .npz file, by name.
+---@return table<string, gibbous.tensor>
+function core.npz_read(path, max_ratio) end
+
+--- Writes tensors by name as a .npz file.
+function core.npz_write(path, tensors) end
 
 --- Is anything there?
 ---@return boolean

@@ -20,6 +20,9 @@ command["gibbous env [--json]"] = true
 --- stack. It is not disturbed: it answers SIGUSR1 with a file that only its user can read. Without PID: the running ones.
 command["gibbous attach [PID] [--json]"] = true
 
+--- Data sets: those that are known or found; what is known of one, is its file the expected one, where is it, how to cite it.
+command["gibbous data list|info|verify|path|cite [NAME..]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 

@@ -1,6 +1,7 @@
 --- What a model predicts: curves of one input, maps of two, slices through more; a panel for each task.
 local core <const> = require "gibbous.core"
 local figure <const> = require "gibbous.plot.figure".figure
+local named <const> = require "gibbous.frame.named"
 local options <const> = require "gibbous.options"
 local vector <const> = require "gibbous.plot.style".vector
 
@@ -71,7 +72,12 @@ local function output(s, y, task)
   return task and t:select(2, task) or t
 end
 
-local function input_name(s, k) return s.o.names and s.o.names[k] or s.o.xlabel or s.d > 1 and "x" .. k or "x" end
+--- What axes are called: what the options say, else what the columns of the frame are called that the data come from.
+local function input_name(s, k)
+  return s.o.names and s.o.names[k] or s.o.xlabel or s.data and named.column(s.data, k) or s.d > 1 and "x" .. k or "x"
+end
+
+local function output_name(s) return s.o.ylabel or s.data and named.column(s.model.y, 1) or "y" end
 
 --- The range of a column of the data with a margin; of no data, 0 to 1.
 local function range_of(column)
@@ -116,13 +122,13 @@ local function curves(s)
     refuse("the model has %d tasks, %d at most are drawn: option 'task' picks one", s.tasks, MOST_TASKS)
   end
   local fig <const> = figure{rows = last - first + 1, title = o.title, share_x = true,
-    xlabel = not s.tasks and input_name(s, 1) or nil, ylabel = not s.tasks and (o.ylabel or "y") or nil}
+    xlabel = not s.tasks and input_name(s, 1) or nil, ylabel = not s.tasks and output_name(s) or nil}
   local p <const>, points <const> = s.model:predict(xs), xs:unsqueeze(2)
   for task = first, last do
     local of <const> = s.tasks and task or nil
     local panel <const> = fig:panel(task - first + 1)
     if of then
-      panel:axes{xlabel = task == last and input_name(s, 1) or nil, ylabel = ("%s, task %d"):format(o.ylabel or "y", of),
+      panel:axes{xlabel = task == last and input_name(s, 1) or nil, ylabel = ("%s, task %d"):format(output_name(s), of),
         legend = task > first and "off" or nil}
     end
     draw_curve(panel, s, input(s, points, 1), p, of)
@@ -215,7 +221,7 @@ local function map(s)
   local mean <const>, sd <const> = output(s, p.mean, s.task):reshape(GRID, GRID), deviation(s, p):reshape(GRID, GRID)
   core.eval(mean, sd)
   local fig <const> = figure{rows = 1, cols = 2, title = o.title, xlabel = input_name(s, 1),
-    ylabel = o.names and o.names[2] or o.ylabel or "x2", share_y = true}
+    ylabel = o.names and o.names[2] or o.ylabel or named.column(data, 2) or "x2", share_y = true}
   local where <const> = {x = ends(s, 1, x0, x1), y = ends(s, 2, y0, y1)}
   for i, v in ipairs{mean, sd} do
     fig:panel(1, i):axes{title = i == 1 and "mean" or "standard deviation of f"}:heatmap(v, where)

@@ -1,7 +1,10 @@
-/* rows.c - finds the end of a row, then splits it in place. */
-#include "io/rows.h"
+/* rows.c - finds the fields of a row that is complete in the window, then ends each in place. */
+#include "io/text/rows.h"
 
 #include <string.h>
+
+#include "io/text/eight.h"
+#include "io/text/number.h"
 
 #define FIRST_ROOM ((size_t)256 << 10)
 
@@ -25,7 +28,7 @@ static gb_status grow (gb_rows *r, gb_error *err) {
                        ? "; is a quote not closed?"
                        : "");
   gb_block wider;
-  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, 2 * r->room, "", "", &wider, err));
+  GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, 2 * r->room + GB_DECIMAL_BEHIND, "", "", &wider, err));
   memcpy(wider.data, (char *)r->window.data + r->from, r->to - r->from);
   replace(r, &r->window, &wider);
   r->room *= 2;
@@ -49,7 +52,7 @@ static gb_status fill (gb_rows *r, gb_error *err) {
     return gb_fail(err, GB_EFORMAT, "%s: NUL bytes; not a text file", r->bytes.file.path);
   r->file_ended = r->to + got + 1 < r->room;
   r->to += got;
-  w[r->to] = '\0';
+  memset(w + r->to, 0, GB_DECIMAL_BEHIND);
   return GB_OK;
 }
 
@@ -59,7 +62,6 @@ typedef struct row {
   char *start, *end; /* without the line end */
   size_t length;     /* with the line end */
   size_t breaks;     /* line breaks inside the row */
-  bool quoted;       /* it contains a '"' */
 } row;
 
 static bool ends_field (const gb_rows *r, char c) {
@@ -85,7 +87,6 @@ static bool find_end (const gb_rows *r, bool plain, row *out) {
   *out = (row){.start = start};
   for (; at < stop && *at != '\n' && *at != '\r'; at++) {
     if (*at == '"') {
-      out->quoted = true;
       if (fresh && !plain && (at = close_quote(at, stop, &out->breaks)) == NULL) return false;
       fresh = false;
     } else if (ends_field(r, *at)) fresh = true;
@@ -195,7 +196,7 @@ static gb_status bad (const gb_rows *r, const char *what, gb_error *err) {
   return gb_fail(err, GB_EFORMAT, "%s:%zu: field %zu: %s", r->bytes.file.path, r->line, r->n + 1, what);
 }
 
-static gb_status push (gb_rows *r, char *s, gb_error *err) {
+static gb_status push (gb_rows *r, char *at, size_t n, gb_error *err) {
   if (r->n == GB_FIELDS_MOST)
     return gb_fail(err, GB_EFORMAT,
                    "%s:%zu: more than %zu fields; is '%c' the delimiter? (.npy files have no such limit)",
@@ -203,72 +204,147 @@ static gb_status push (gb_rows *r, char *s, gb_error *err) {
   if (r->n == r->fields_room) {
     gb_block wider;
     const size_t room = r->fields_room == 0 ? 64 : 2 * r->fields_room;
-    GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, room * sizeof(char *), "", "", &wider, err));
-    if (r->n > 0) memcpy(wider.data, r->fields.data, r->n * sizeof(char *));
+    GB_TRY(gb_ledger_alloc(r->ledger, GB_MEM_WORKSPACE, room * sizeof(gb_field), "", "", &wider, err));
+    if (r->n > 0) memcpy(wider.data, r->fields.data, r->n * sizeof(gb_field));
     replace(r, &r->fields, &wider);
     r->fields_room = room;
   }
-  ((char **)r->fields.data)[r->n++] = s;
+  ((gb_field *)r->fields.data)[r->n++] = (gb_field){at, n};
   return GB_OK;
 }
 
-/* Removes the quotes in place; returns the text after the closing quote. */
-static char *unquote (char *s, char *end) {
-  char *to = s, *from = s + 1;
-  for (; from < end; from++) {
-    if (*from == '"' && from + 1 < end && from[1] == '"') from++;
-    else if (*from == '"') break;
+/* Removes the quotes in place. */
+static void unquote (gb_field *f) {
+  char *to = f->at, *end = f->at + f->n - 1;
+  for (char *from = f->at + 1; from < end; from++) {
+    if (*from == '"') from++;
     *to++ = *from;
   }
-  *to = '\0';
-  return from < end ? from + 1 : end;
+  f->n = (size_t)(to - f->at);
 }
 
-static gb_status split (gb_rows *r, row line, gb_error *err) {
-  const char d = r->delimiter;
-  char *end = line.end;
-  while (end > line.start && (end[-1] == ' ' || (end[-1] == '\t' && d != '\t'))) end--;
-  *end = '\0';
-  r->n = 0;
-  for (char *s = line.start;; s++) {
-    while (*s == ' ' || (*s == '\t' && d != '\t')) s++;
-    char *field = s;
-    if (line.quoted && *s == '"') {
-      s = unquote(s, end);
-      while (s < end && (*s == ' ' || (*s == '\t' && d != '\t')) && d != ' ') s++;
-      if (s < end && !ends_field(r, *s))
-        return bad(r, "text after the closing quote; a quote inside quotes is \"\"", err);
-    } else {
-      while (s < end && !ends_field(r, *s)) s++;
-      for (char *back = s; back > field && is_blank(back[-1]);) *--back = '\0';
-    }
-    const bool last = s >= end;
-    if (!last) *s = '\0';
-    GB_TRY(push(r, field, err));
-    if (last) return GB_OK;
+/* A field without quotes never begins with one. */
+static void end_fields (gb_rows *r) {
+  gb_field *f = r->fields.data;
+  for (size_t k = 0; k < r->n; k++) {
+    if (f[k].n > 0 && *f[k].at == '"') unquote(&f[k]);
+    f[k].at[f[k].n] = '\0';
   }
+}
+
+/* -- finding fields */
+
+static void know_delimiter (gb_rows *r) {
+  r->ends[0] = gb_eight_of(r->delimiter);
+  r->ends[1] = gb_eight_of(r->delimiter == ' ' ? '\t' : r->delimiter);
+}
+
+static bool is_line_end (char c) { return c == '\n' || c == '\r' || c == '\0'; }
+
+static bool is_end (const gb_rows *r, char c) { return is_line_end(c) || ends_field(r, c); }
+
+/* The first delimiter, line end or NUL. */
+static char *find_end_of_field (const gb_rows *r, char *s) {
+  for (;; s += 8) {
+    const uint64_t v = gb_eight_bytes(s);
+    const uint64_t ends = gb_eight_zeros(v) | gb_eight_zeros(v ^ gb_eight_of('\n')) |
+                          gb_eight_zeros(v ^ gb_eight_of('\r')) | gb_eight_zeros(v ^ r->ends[0]) |
+                          gb_eight_zeros(v ^ r->ends[1]);
+    if (ends != 0) return s + gb_eight_first(ends);
+  }
+}
+
+static bool is_between (char c, char delimiter) { return c == ' ' || (c == '\t' && delimiter != '\t'); }
+
+/* The field that begins at '*at', quotes included; '*at' is then what ended it. False: not complete in the window. */
+static bool find_field (const gb_rows *r, char **at, size_t *n, size_t *breaks) {
+  char *s = *at, *stop = (char *)r->window.data + r->to;
+  if (*s == '"') {
+    if ((s = close_quote(s, stop, breaks)) == NULL) return false;
+    *n = (size_t)(++s - *at);
+    while (r->delimiter != ' ' && is_between(*s, r->delimiter)) s++;
+  } else {
+    s = find_end_of_field(r, s);
+    for (*n = (size_t)(s - *at); *n > 0 && is_blank((*at)[*n - 1]);) --*n;
+  }
+  *at = s;
+  return s < stop || r->file_ended;
+}
+
+/* Finds the fields of the row at 'from' without a change to the text, for the row may continue beyond the window. */
+static gb_status find_fields (gb_rows *r, row *out, bool *complete, gb_error *err) {
+  const char d = r->delimiter;
+  char *s = (char *)r->window.data + r->from, *stop = (char *)r->window.data + r->to;
+  *out = (row){.start = s};
+  *complete = false;
+  r->n = 0;
+  for (;; s++) {
+    while (is_between(*s, d)) s++;
+    const bool over = d == ' ' && r->n > 0 && is_line_end(*s);
+    char *field = s;
+    size_t n = 0;
+    if (over ? s == stop && !r->file_ended : !find_field(r, &s, &n, &out->breaks)) return GB_OK;
+    if (!over && !is_end(r, *s))
+      return bad(r, "text after the closing quote; a quote inside quotes is \"\"", err);
+    if (!over) GB_TRY(push(r, field, n, err));
+    if (s == stop || *s == '\n' || *s == '\r') break;
+  }
+  out->end = s;
+  out->length = (size_t)(s - out->start) + (s < stop);
+  if (s < stop && *s == '\r') {
+    if (s + 1 == stop && !r->file_ended) return GB_OK; /* does LF follow? */
+    out->length += s + 1 < stop && s[1] == '\n';
+  }
+  *complete = true;
+  return GB_OK;
 }
 
 /* -- rows */
 
+static void pass (gb_rows *r, const row *line) {
+  r->from += line->length;
+  r->lines += 1 + line->breaks;
+}
+
+/* True if the text at 'from' begins a row of fields, and not a comment, a blank line, or one to skip. */
+static bool begins_fields (const gb_rows *r) {
+  const char *at = (char *)r->window.data + r->from;
+  while (is_blank(*at)) at++;
+  return r->lines >= r->skip && *at != '#' && *at != '\n' && *at != '\r' && *at != '\0';
+}
+
+/* Leaves out a line that is no row; on the first row finds the delimiter. */
+static gb_status other_line (gb_rows *r, bool *more, gb_error *err) {
+  row line;
+  bool plain;
+  GB_TRY(next_line(r, &line, more, &plain, err));
+  if (!*more) return GB_OK;
+  if (r->delimiter == 0 && begins_fields(r)) {
+    r->delimiter = sniff(r);
+    know_delimiter(r);
+  } else if (!begins_fields(r)) pass(r, &line);
+  return GB_OK;
+}
+
 gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err) {
-  for (;;) {
-    row line;
-    bool plain;
-    GB_TRY(next_line(r, &line, more, &plain, err));
-    if (!*more) return GB_OK;
-    const char *at = line.start;
-    while (at < line.end && is_blank(*at)) at++;
-    const bool blank = plain || at == line.end;
-    /* the delimiter decides where quotes end: scan the row again */
-    if (!blank && r->delimiter == 0) {
-      r->delimiter = sniff(r);
+  for (*more = true;;) {
+    if (r->delimiter == 0 || !begins_fields(r)) {
+      GB_TRY(other_line(r, more, err));
+      if (!*more) return GB_OK;
       continue;
     }
+    row line;
+    bool complete;
     r->line = r->lines + 1;
-    r->from += line.length;
-    r->lines += 1 + line.breaks;
-    if (!blank) return split(r, line, err);
+    GB_TRY(find_fields(r, &line, &complete, err));
+    if (complete) {
+      pass(r, &line);
+      end_fields(r);
+      return GB_OK;
+    }
+    if (r->file_ended)
+      return gb_fail(err, GB_EFORMAT, "%s:%zu: a quote is not closed", r->bytes.file.path, r->line);
+    GB_TRY(fill(r, err));
   }
 }
 
@@ -284,10 +360,12 @@ static gb_status begin (gb_rows *r, gb_error *err) {
 gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal,
                         double max_ratio, gb_rows *out, gb_error *err) {
   *out = (gb_rows){.ledger = l, .skip = skip, .delimiter = delimiter, .decimal = decimal, .room = FIRST_ROOM};
+  if (delimiter != 0) know_delimiter(out);
   GB_TRY(gb_unpack_open(l, path, max_ratio, &out->bytes, err));
   if (out->bytes.in.data == NULL && out->bytes.file.size < FIRST_ROOM / 2 && out->bytes.file.size > 0)
     out->room = out->bytes.file.size + 2;
-  gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, out->room, "", "", &out->window, err);
+  gb_status st =
+      gb_ledger_alloc(l, GB_MEM_WORKSPACE, out->room + GB_DECIMAL_BEHIND, "", "", &out->window, err);
   if (st == GB_OK) st = begin(out, err);
   if (st != GB_OK) gb_rows_close(out);
   return st;

@@ -7,6 +7,12 @@
 
 #include "tensor/tensor.h"
 
+/* A column by its name in the file, or by its number from 1. */
+typedef struct gb_csv_choice {
+  const char *name; /* NULL: by number */
+  size_t number;
+} gb_csv_choice;
+
 typedef struct gb_csv_options {
   size_t skip;      /* lines to leave out at the start */
   char delimiter;   /* 0 = the one of , ; tab | and white space that splits the first rows evenly */
@@ -14,6 +20,8 @@ typedef struct gb_csv_options {
   const char *na;   /* one more spelling of "not available" besides "", NA, N/A, NaN, null, ?; NULL = none */
   bool has_names;   /* the caller gives names: a first line of text is then an error, not a heading */
   double max_ratio; /* of unpacked to packed bytes; 0 = GB_CSV_RATIO */
+  const gb_csv_choice *chosen; /* columns to read, others take no memory; NULL = all */
+  size_t nchosen;
 } gb_csv_options;
 
 #define GB_CSV_RATIO 1000.0 /* about the ratio of gzip on one repeated byte */
@@ -21,15 +29,17 @@ typedef struct gb_csv_options {
 typedef enum gb_column_kind {
   /* numbers: f64 with NaN for "not available"; i64 if integers need it; bool if all cells are truth values */
   GB_COLUMN_VALUES,
-  GB_COLUMN_TEXT, /* words, in at least one cell of ten */
-  GB_COLUMN_MIXED /* a few words among numbers: most likely a mistake in the file */
+  GB_COLUMN_TEXT,  /* words, in at least one cell of ten */
+  GB_COLUMN_MIXED, /* a few words among numbers: most likely a mistake in the file */
+  GB_COLUMN_DATE,  /* dates alone, and cells that are not available */
+  GB_COLUMN_LEFT   /* not chosen */
 } gb_column_kind;
 
 typedef struct gb_column {
   const char *name; /* "" if the file has no heading */
   gb_column_kind kind;
-  gb_tensor value; /* VALUES: (rows) */
-  gb_tensor text;  /* TEXT: bytes: the cells as written, one after the other, each ended by NUL */
+  gb_tensor value; /* VALUES: (rows); DATE: seconds since 1970 in UTC, NaN where not available */
+  gb_tensor text;  /* TEXT, DATE: bytes: the cells as written, one after the other, each ended by NUL */
   size_t nodd;     /* TEXT, MIXED: cells that are not numbers */
   size_t odd_line; /* line of the first such cell, from 1 */
   char odd[48];    /* its text, truncated */
@@ -38,6 +48,7 @@ typedef struct gb_column {
 
 typedef struct gb_frame {
   size_t nrows, ncols;
+  size_t nkept; /* columns that are not left out */
   gb_column *column;
   char *names;
   gb_tensor account; /* ledger entry for the memory of 'column' and 'names' */
@@ -46,7 +57,7 @@ typedef struct gb_frame {
 
 /* Reads the file twice: once to find the types of its columns, once to fill them. Only the result and a
 ** window are held, both charged to 'l'. Errors: EIO (cannot read, not a plain file, changed between the
-** passes), EFORMAT with path:line (ragged rows, a number out of range, an open quote, too many fields; NUL
+** passes), EOPTION (a chosen column is not there), EFORMAT with path:line (ragged rows, a number out of range, an open quote, too many fields; NUL
 ** bytes, no rows and no heading, damaged gzip, or a compression ratio above 'max_ratio'), ENOMEM, EINTR. A
 ** byte order mark is dropped; lines that start with '#' are comments. */
 gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const gb_csv_options *o,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/outfile.h"
-#include "io/csv.h"
+#include "io/text/csv.h"
 #include "tensor/host.h"
 
 enum { NUMBER = 40 }; /* bytes of a number at most */

@@ -1,0 +1,57 @@
+-- Reading tables: MB of file a second of floats of 17 digits, of 6 digits, of integers, of words, and of the packed floats.
+-- Run: GIBBOUS_THREADS=1 build/gibbous scripts/bench/data.lua [--megabytes 100] [--rounds 3]
+--
+-- Files of five columns with random cells are made in the folder of temporary files and removed. Seconds are those of the
+-- processor, the least of the rounds; a file that was just written lies in the system's cache.
+local gb <const> = require "gibbous"
+local table_text <const> = require "gibbous.table_text"
+local here <const> = arg[0]:gsub("[^/]*$", "")
+local support <const> = dofile(here .. "support.lua")
+
+local o <const> = support.options{megabytes = 100, rounds = 3}
+local words <const> = {"alpha", "beta gamma", "delta", "eps", "zeta eta theta"}
+
+local kinds <const> = {
+  {"floats, 17 digits", function() return ("%.17g"):format(math.random() * 10) end},
+  {"floats, 6 digits", function() return ("%.6g"):format(math.random() * 200 - 100) end},
+  {"integers", function() return ("%d"):format(math.random(-1000000000, 1000000000)) end},
+  {"words", function() return words[math.random(#words)] .. math.random(1000) end},
+}
+
+--- Two thousand different rows, repeated.
+local function make(path, cell)
+  local rows <const> = {}
+  for i = 1, 2000 do rows[i] = table.concat({cell(), cell(), cell(), cell(), cell()}, ",") end
+  local block <const> = table.concat(rows, "\n") .. "\n"
+  local f <const> = assert(io.open(path, "w"))
+  f:write "a,b,c,d,e\n"
+  for _ = 1, math.ceil(o.megabytes * 1e6 / #block) do f:write(block) end
+  local bytes <const> = f:seek()
+  f:close()
+  return bytes
+end
+
+local function rate(path, bytes)
+  local least = math.huge
+  for _ = 1, o.rounds do
+    local began <const> = os.clock()
+    gb.data.read(path)
+    least = math.min(least, os.clock() - began)
+    collectgarbage()
+  end
+  return ("%.0f"):format(bytes / least / 1e6)
+end
+
+math.randomseed(1)
+local path <const> = os.tmpname()
+local rows <const> = {{"cells", "MB/s"}}
+for i, kind in ipairs(kinds) do
+  local bytes <const> = make(path, kind[2])
+  rows[#rows + 1] = {kind[1], rate(path, bytes)}
+  if i == 1 and os.execute("gzip -1 -k -S .gz " .. support.quoted(path)) then
+    rows[#rows + 1] = {kind[1] .. ", gzip", rate(path .. ".gz", bytes)}
+    os.remove(path .. ".gz")
+  end
+end
+os.remove(path)
+print(table_text(rows))
