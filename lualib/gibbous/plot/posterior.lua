@@ -180,7 +180,7 @@ local function slices(s)
     local mask <const> = core.eye(s.d, {dtype = s.data.dtype}):select(1, k):unsqueeze(1)
     local points <const> = (centre:unsqueeze(1) * (1 - mask) + xs:unsqueeze(2) * mask):eval()
     local panel <const> = fig:panel((i - 1) // columns + 1, (i - 1) % columns + 1)
-    panel:axes{xlabel = input_name(s, k), ylabel = (i - 1) % columns == 0 and (o.ylabel or "y") or nil,
+    panel:axes{xlabel = input_name(s, k), ylabel = (i - 1) % columns == 0 and output_name(s) or nil,
       legend = i > 1 and "off" or nil}
     local low <const>, high <const> = draw_curve(panel, s, input(s, points, k), s.model:predict(points), s.task)
     lowest, highest = math.min(lowest, low), math.max(highest, high)
