@@ -1,6 +1,6 @@
 ---@meta
 
----@alias gibbous.colour integer|string
+---@alias gibbous.colour integer|string|"black"|"blue"|"brown"|"cyan"|"darkgreen"|"gold"|"gray"|"green"|"grey"|"magenta"|"navy"|"olive"|"orange"|"pink"|"purple"|"red"|"silver"|"sky"|"teal"|"white"|"yellow"
 ---@alias gibbous.dash "solid"|"dashed"|"dotted"|"dashdot"|"-"|"--"|":"|"-."
 ---@alias gibbous.marker "circle"|"square"|"triangle"|"diamond"|"plus"|"cross"|"o"|"s"|"^"|"d"|"+"|"x"
 ---@alias gibbous.vector gibbous.tensor|number[]

@@ -75,7 +75,7 @@ local function free_name()
 end
 
 local function check_name(name, complain)
-  if not name:find "^[%a_][%w_]*$" or not load(name .. " = 1", "=name", "t") then
+  if not name:find "^[%a_][%w_]*$" or name == "_ENV" or not load(name .. " = 1", "=name", "t") then
     complain("'%s' cannot name a variable", name)
   end
   if name:find "^_%d*$" then complain("%s moves on with the next result: choose another name", name) end
