@@ -265,6 +265,10 @@ describe("a command", function()
     assert.matches("^fit of 20 points", out)
     assert.equal(whole, out:match "[^\n]*\n[^\n]*\n$")
     assert.matches("there is no interrupted fit", (select(2, session ":continue\n")))
+    local stopped <const> = "m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n"
+    local said <const> = "the fit was interrupted and keeps its best point; :continue goes on\n"
+    assert.equal(said, (select(2, session(made .. "r = " .. stopped .. "z = 1\n"))))
+    assert.equal("", (select(2, session(made .. stopped .. "z = 1\n"))))
   end)
 
   it(":plot draws what suits the values", function()
