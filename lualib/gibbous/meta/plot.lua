@@ -144,7 +144,7 @@ function gb.plot.memory(plan, o) end
 
 ---@class gibbous.plot.kernel.options
 ---@field range? number[]  {low, high} of the input that moves
----@field columns? integer  of the inputs
+---@field columns? integer  of the inputs; default: those of the model's data, else 1
 ---@field title? string  above the figure
 
 --- A kernel, or that of a model: k(0, r) as the first input moves, and k(x, z) as colours.
