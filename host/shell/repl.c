@@ -60,12 +60,21 @@ static int push_prompt (lua_State *L) {
 
 static void report_error (lua_State *L);
 
+/* Pushes a global as it is stored: the script's rule for names that do not exist may raise. */
+static int raw_global (lua_State *L, const char *name) {
+  lua_pushglobaltable(L);
+  lua_pushstring(L, name);
+  const int type = lua_rawget(L, -2);
+  lua_remove(L, -2);
+  return type;
+}
+
 /* Like gb_editor_read. The prompt is the global 'name', or 'usual' if that is nil or cannot be converted to a
 ** string. */
 static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual,
                           const char *before) {
   const int base = lua_gettop(L);
-  if (lua_getglobal(L, name) != LUA_TNIL) {
+  if (raw_global(L, name) != LUA_TNIL) {
     lua_pushcclosure(L, push_prompt, 1);
     if (lgb_call(L, 0, 1) == LUA_OK) usual = lua_tostring(L, -1);
     else report_error(L);
@@ -105,7 +114,7 @@ static void report_error (lua_State *L) {
 
 /* True if the script has replaced print. */
 static bool prints_itself (lua_State *L) {
-  lua_getglobal(L, "print");
+  raw_global(L, "print");
   lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
   const bool own = !lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
@@ -113,7 +122,7 @@ static bool prints_itself (lua_State *L) {
 }
 
 static int call_print (lua_State *L) {
-  lua_getglobal(L, "print");
+  raw_global(L, "print");
   lua_insert(L, 1);
   if (lua_pcall(L, lua_gettop(L) - 1, 0, 0) == LUA_OK) return 0;
   fflush(stdout);
@@ -240,7 +249,7 @@ static gb_history_end run_command (lua_State *L, int entry, bool *stays) {
 static bool is_help (const char *text) { return text[0] == '?'; }
 
 static gb_history_end show_help (lua_State *L, const char *text) {
-  lua_getglobal(L, "require");
+  raw_global(L, "require");
   lua_pushliteral(L, "gibbous.help");
   if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   lua_pushstring(L, text + 1);

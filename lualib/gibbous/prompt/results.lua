@@ -85,7 +85,8 @@ end
 --- Keeps the last result as the global 'name', or one that is free; which it gives. complain(format, ...) raises.
 function M.pin(name, complain)
   if name then check_name(name, complain) end
-  local value <const> = _G._
+  local value = rawget(_G, "_")
+  if value == nil then value = read "_" end
   if value == nil then complain "there is no result to keep: an expression gives one" end
   name = name or free_name()
   pinned[name] = value
