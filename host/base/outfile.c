@@ -42,10 +42,19 @@ static int folder_length (const char *path) {
   return slash == NULL ? 0 : slash == path ? 1 : (int)(slash - path);
 }
 
+/* Its first 'length' bytes name nothing. A file may be missing where its folder is there: a folder of /proc makes none. */
+static bool is_missing (const char *path, int length) {
+  char folder[PATH_MAX];
+  struct stat s;
+  if (length == 0 || length >= (int)sizeof folder) return false;
+  snprintf(folder, sizeof folder, "%.*s", length, path);
+  return stat(folder, &s) != 0 && errno == ENOENT;
+}
+
 static gb_status failed (gb_outfile *f, const char *path, gb_error *err) {
   const int why = errno, folder = folder_length(path);
   const gb_status st = why == ENOMEM ? GB_ENOMEM : GB_EIO;
-  if (why == ENOENT && folder > 0)
+  if (why == ENOENT && is_missing(path, folder))
     gb_fail(err, st, "cannot write '%s': there is no folder '%.*s', create it first", path, folder, path);
   else gb_fail(err, st, "cannot write '%s': %s", path, strerror(why));
   gb_outfile_abandon(f);

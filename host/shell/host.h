@@ -43,6 +43,9 @@ void lgb_text_only (lua_State *L);
 /* repl.c */
 void lgb_repl (lua_State *L);
 
+/* Pushes a global as it is stored, and gives its type: the script's rule for names that do not exist may raise. */
+int lgb_raw_global (lua_State *L, const char *name);
+
 /* values.c */
 #define LGB_PRINT "gibbous.print" /* registry: the original function print */
 /* Prints each argument, or calls the script's own print. A Lua C function, so that a failing __tostring raises an ordinary

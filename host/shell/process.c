@@ -36,7 +36,7 @@ static bool is_gibbous (long pid) {
   char *gone = strstr(exe, " (deleted)"); /* built anew since */
   if (gone != NULL) *gone = '\0';
   const char *name = strrchr(exe, '/');
-  return name != NULL && strcmp(name, "/gibbous") == 0;
+  return name != NULL && strncmp(name, "/gibbous", strlen("/gibbous")) == 0; /* also gibbous-0.1 */
 }
 
 /* Does it handle SIGUSR1, which would end it otherwise? */

@@ -58,12 +58,20 @@ static int push_prompt (lua_State *L) {
 
 static void report_error (lua_State *L);
 
+int lgb_raw_global (lua_State *L, const char *name) {
+  lua_pushglobaltable(L);
+  lua_pushstring(L, name);
+  const int type = lua_rawget(L, -2);
+  lua_remove(L, -2);
+  return type;
+}
+
 /* Like gb_editor_read. The prompt is the global 'name', or 'usual' if that is nil or cannot be converted to a
 ** string. */
 static gb_line read_line (gb_editor *e, lua_State *L, const char *name, const char *usual,
                           const char *before) {
   const int base = lua_gettop(L);
-  if (lua_getglobal(L, name) != LUA_TNIL) {
+  if (lgb_raw_global(L, name) != LUA_TNIL) {
     lua_pushcclosure(L, push_prompt, 1);
     if (lgb_call(L, 0, 1) == LUA_OK) usual = lua_tostring(L, -1);
     else report_error(L);
@@ -178,7 +186,7 @@ static gb_history_end run_command (lua_State *L, int entry, bool *stays) {
 static bool is_help (const char *text) { return text[0] == '?'; }
 
 static gb_history_end show_help (lua_State *L, const char *text) {
-  lua_getglobal(L, "require");
+  lgb_raw_global(L, "require");
   lua_pushliteral(L, "gibbous.help");
   if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   lua_pushstring(L, text + 1);
@@ -231,11 +239,11 @@ static const luaL_Reg for_the_side[] = {{"print", lgb_print_values}, {"history",
 
 /* Sets the global 'gb'; if the library does not load, the prompt is a plain Lua. */
 static void preload (lua_State *L) {
-  lua_getglobal(L, "require");
+  lgb_raw_global(L, "require");
   lua_pushliteral(L, "gibbous");
   if (lgb_call(L, 1, 1) == LUA_OK) lua_setglobal(L, "gb");
   else report_error(L);
-  lua_getglobal(L, "require");
+  lgb_raw_global(L, "require");
   lua_pushliteral(L, "gibbous.inspect");
   if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
   if (!lgb_start_side(L, for_the_side)) report_error(L);

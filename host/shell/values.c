@@ -8,7 +8,7 @@
 
 /* True if the script has replaced print. */
 static bool prints_itself (lua_State *L) {
-  lua_getglobal(L, "print");
+  lgb_raw_global(L, "print");
   lua_getfield(L, LUA_REGISTRYINDEX, LGB_PRINT);
   const bool own = !lua_rawequal(L, -1, -2);
   lua_pop(L, 2);
@@ -16,7 +16,7 @@ static bool prints_itself (lua_State *L) {
 }
 
 static int call_print (lua_State *L) {
-  lua_getglobal(L, "print");
+  lgb_raw_global(L, "print");
   lua_insert(L, 1);
   if (lua_pcall(L, lua_gettop(L) - 1, 0, 0) == LUA_OK) return 0;
   fflush(stdout);

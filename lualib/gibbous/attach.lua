@@ -4,6 +4,7 @@ local process <const> = require "gibbous.process"
 local timing <const> = require "gibbous.timing"
 
 local PATIENCE <const> = 2.0               -- seconds until an answer, or a whole one, is given up
+local AGAIN <const> = 0.2                  -- seconds without an answer after which the process is asked again
 
 local M <const> = {}
 
@@ -127,9 +128,14 @@ function M.ask(pid)
   local directory <const> = named and named:sub(1, 1) == "/" and #named < 256 and named or "/tmp"
   if not process.ask(pid, directory) then return nil, ("process %d has ended"):format(pid) end
   local began <const>, state = core.clock(), nil
+  local asked = began
   repeat
     local text <const> = process.answer(pid, directory)
     state = text and M.read(text) or state
+    if text == nil and core.clock() - asked > AGAIN then       -- another 'attach' has taken the answer away
+      process.ask(pid, directory)
+      asked = core.clock()
+    end
   until state and state.stack or core.clock() - began > PATIENCE
   process.forget(pid, directory)
   if state then return state end

@@ -63,9 +63,9 @@ function M.completion(words)
   return true
 end
 
---- The one word that a command needs, or nil after a complaint.
+--- The one word that a command needs, or nil after a complaint. One like an option names no file: ./-name does.
 local function one(words, name, what)
-  if #words == 1 and words[1] ~= "" then return words[1] end
+  if #words == 1 and words[1]:find "^[^-]" then return words[1] end
   complain(("%s needs %s: gibbous %s %s"):format(name, what, name, what))
   return nil
 end

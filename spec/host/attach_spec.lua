@@ -120,6 +120,25 @@ train()]])
     os.execute("rm -r " .. directory)
   end)
 
+  it("answers several that ask at once", function()
+    local job <close> = running(began .. "while true do end")
+    local ask <const> = ("%s attach %d & "):format(binary, job.pid)
+    local out <const> = output("(" .. ask:rep(3) .. "wait) 2>&1")
+    local _, answers <const> = out:gsub("stack, the innermost first", "")
+    assert.equal(3, answers, out)
+  end)
+
+  it("knows the program by another name", function()
+    local name <const> = os.tmpname()
+    local directory <const> = name .. ".d"
+    os.execute(("mkdir %s && cp %s %s/gibbous-0.1"):format(directory, binary, directory))
+    do
+      local job <close> = running(began .. "while true do end", {program = directory .. "/gibbous-0.1"})
+      attached(job, "stack, the innermost first")
+    end
+    os.execute(("rm -r %s %s"):format(directory, name))
+  end)
+
   it("says why a process cannot be asked", function()
     local function refused(pid)
       local out <const>, err <const>, code <const> = run{"attach", tostring(pid)}

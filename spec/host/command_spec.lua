@@ -143,6 +143,7 @@ describe("gibbous stubs", function()
 
   it("says what is wrong", function()
     assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs"})))
+    assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs", "--help"})))
     assert.matches("cannot make the directory /dev/null/x/library", (select(2, process.run{"stubs", "/dev/null/x"})))
   end)
 end)

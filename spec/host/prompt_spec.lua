@@ -265,6 +265,10 @@ describe("a command", function()
     assert.matches("^fit of 20 points", out)
     assert.equal(whole, out:match "[^\n]*\n[^\n]*\n$")
     assert.matches("there is no interrupted fit", (select(2, session ":continue\n")))
+    local stopped <const> = "m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n"
+    local said <const> = "the fit was interrupted and keeps its best point; :continue goes on\n"
+    assert.equal(said, (select(2, session(made .. "r = " .. stopped .. "z = 1\n"))))
+    assert.equal("", (select(2, session(made .. stopped .. "z = 1\n"))))
   end)
 
   it(":plot draws what suits the values", function()
@@ -317,6 +321,7 @@ describe("a command", function()
     assert.equal("from the file\n42\n", (session(":run " .. path .. "\nz\n")))
     local bad <const>, _ <close> = temporary "z = = 1\n"
     assert.matches("^/[^\n]*:1: unexpected symbol near '='\n$", (select(2, session(":run " .. bad .. "\n"))))
+    assert.equal("/dev: Is a directory\n", (select(2, session ":run /dev\n")))
   end)
 
   it(":edit runs what an editor leaves of the last entry", function()
@@ -409,11 +414,12 @@ describe("a command", function()
   end)
 
   it(":pin takes a free name that moves with nothing", function()
-    local out <const>, err <const> = session(":pin\nx = 1\n2\n:pin x\n:pin a b\n:pin end\n:pin _2\n:unpin\n:unpin x\n:pin y\n"
-      .. "3\n:pin y\nx, y\ny = 4\n:unpin y\n")
+    local out <const>, err <const> = session(":pin\nx = 1\n2\n:pin x\n:pin a b\n:pin end\n:pin _ENV\n:pin _2\n:unpin\n"
+      .. ":unpin x\n:pin y\n3\n:pin y\nx, y\ny = 4\n:unpin y\n")
     assert.equal("2\nkept as y; :unpin y lets go of it\n3\nkept as y; :unpin y lets go of it\n1\t3\n", out)
     assert.equal("there is no result to keep: an expression gives one\nx is a variable already: choose another name\n"
-      .. "'a b' cannot name a variable\n'end' cannot name a variable\n_2 moves on with the next result: choose another name\n"
+      .. "'a b' cannot name a variable\n'end' cannot name a variable\n'_ENV' cannot name a variable\n"
+      .. "_2 moves on with the next result: choose another name\n"
       .. "no result is kept\nno result is kept as x\nno result is kept as y\n", err)
   end)
 
@@ -609,6 +615,8 @@ describe("completion", function()
     assert.same({"prompt_spec.lua", 6}, {names 'gb.data.read("spec/host/prompt'})
     assert.same({"README.md", 3}, {names 'io.open("REA'})
     assert.same({"README.md", 3}, {names 'm:save "REA'})
+    assert.same({"k-means++ k-means||", 2}, {names 'gb.kmeans{k = 2, init = "k-'})
+    assert.same({"gold gray green grey", 1}, {names 'gb.plot.figure{}:line(x, x, {colour = "g'})
     assert.same({"prompt_spec.lua", 6}, {names ":run spec/host/prompt"})
     assert.same({"", 2}, {names 'io.open("*E'})
     for _, text in ipairs{'s = "gb.li', "print 'gb.li", "-- gb.li", "[[gb.l", "x = 'a' .. 'p", '"pri', "gb.data.read([[spec/zz"} do

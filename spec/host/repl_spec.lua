@@ -26,6 +26,13 @@ describe("the prompt", function()
     assert.matches("unexpected symbol near '='", (select(2, session "==1\n")))
   end)
 
+  it("goes on where the script has a rule that raises for names that do not exist", function()
+    local out <const>, err <const> = run({"-e", "setmetatable(_G, {__index = function(_, k) error('no ' .. k, 2) end})", "-i"},
+      {input = "1 + 1\nfoo\n:pin kept\nkept\n?:pin\n"})
+    assert.matches("> 2\n> > kept as kept; :unpin kept lets go of it\n> 2\n> :pin %[NAME%]", out)
+    assert.matches("^stdin:1: no foo\n", err)
+  end)
+
   it("takes its prompts from _PROMPT and _PROMPT2", function()
     local function prompts(before, input)
       return (run({"-e", before, "-i"}, {input = input}):gsub("^gibbous [^\n]*\nLua [^\n]*\n", ""))

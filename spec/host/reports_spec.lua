@@ -22,7 +22,7 @@ describe("the text of", function()
     prints(m:fit(x, y, {steps = 1}), {n = 4, solver = "direct", converged = true, reason = "why", objective = "mll",
       log_likelihood = -1.25, log_prior = 0, iterations = 7, evaluations = 9, seconds = 1.5, restarts = 0, precision = "f64",
       dtype = "f64",
-      setbacks = 0, notes = {}, active_bounds = {}, shared = {}, failed_starts = 0, masked = 0,
+      setbacks = 0, notes = {}, active_bounds = {}, shared = {}, failed_starts = 0, masked = 0, interrupted = false,
       solve_log = {solves = 0, unconverged = 0, residual = 0, condition = 0}}, {
       {{}, head},
       {{converged = false, objective = "loo"},
@@ -31,6 +31,7 @@ describe("the text of", function()
       {{log_likelihood_error = 0.125}, head .. "; standard error of the likelihood 0.12"},
       {{log_prior = 0.5}, head .. "; log prior 0.5000"},
       {{log_prior = -0.5}, head .. "; log prior -0.5000"},
+      {{restarts = 2, interrupted = true}, head .. "; the best before all of 3 starts had ended"},
       {{restarts = 2, failed_starts = 1}, head .. "; best of 3 starts\n  1 of 3 starts failed"},
       {{precision = "f32"}, head .. "; finished in f32"},
       {{setbacks = 1}, head .. "; 1 step undone"},

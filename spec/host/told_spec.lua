@@ -64,6 +64,17 @@ describe("a tensor in an error", function()
     assert.matches("^3x4 %(X, ", text)
   end)
 
+  it("is told by a key as it would be written, or by none", function()
+    local data <const> = {["a b"] = fresh(3, 7)}
+    local text = core.told(data["a b"])
+    assert.matches('^3x7 %(data%["a b"%], ', text)
+    for i, key in ipairs{"a\0b", "\xff", 'a"b', "a\nb"} do
+      local odd <const> = {[key] = fresh(3, 10 + i)}
+      text = core.told(odd[key])
+      assert.matches("^3x%d+ %(spec/host/told_spec%.lua:%d+%)$", text)
+    end
+  end)
+
   it("has no name where nothing holds it, and never one that the script did not give", function()
     local text = core.told(fresh(2, 5))
     assert.matches("^2x5 %(spec/host/told_spec%.lua:%d+%)$", text)

@@ -138,7 +138,11 @@ describe("gb.plot", function()
     local k <const> = gb.kernels.rbf{lengthscale = 0.5}
     has(gb.plot.kernel(k, {range = {0, 2}}):text(100, 24), "k(0, r)", "rbf", "░▒▓█")
     has(gb.plot.kernel((two_inputs()), {columns = 2}):text(100, 24), "k(0, r)")
-    raises("option", "a kernel, or a model, is needed, got number", gb.plot.kernel, 3)
+    local ard <const> = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = {1, 2}}, noise = 0.1}
+    raises("shape", "2 lengthscales for inputs with 1 column", gb.plot.kernel, ard)
+    ard:fit(gb.rand(9, 2, {seed = 1}), gb.rand(9, {seed = 2}), {steps = 1})
+    has(gb.plot.kernel(ard):text(100, 24), "k(0, r)")
+    raises("option", "a kernel, or a model of gb.gp.exact, is needed, got number", gb.plot.kernel, 3)
     raises("option", "option 'range' must be {lo, hi}, two numbers that ascend", gb.plot.kernel, k, {range = {2, 1}})
   end)
 
@@ -311,6 +315,8 @@ describe("a figure with bad input", function()
 
   it("refuses panels, styles and shapes that there are not, and lists what there is", function()
     local fig <const> = gb.plot.figure{rows = 2}
+    raises("io", "cannot write '/nowhere/x.svg': there is no folder '/nowhere'", fig.save, fig, "/nowhere/x.svg")
+    raises("io", "cannot write '/proc/x.svg': No such file or directory", fig.save, fig, "/proc/x.svg")
     raises("option", "there is no panel (3, 1); the figure has 2 rows and 1 column", fig.panel, fig, 3)
     raises("option", "option 'rows' must be 1 to 8, got 9", gb.plot.figure, {rows = 9})
     raises("option", "did you mean red?", fig.line, fig, {1}, {1}, {colour = "redd"})

@@ -1,5 +1,6 @@
 /* called.c - what the script calls a tensor: the variable that holds it, of the nearest frame outside the library. Errors
 ** alone ask. The core does, in the middle of its work, so nothing here allocates, collects or raises. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,13 +37,30 @@ static bool holds (lua_State *L, const gb_node *n, int depth) {
 /* A name that a reader of the script knows: not Lua's "(temporary)", nor the prompt's last result. */
 static bool is_name (const char *name) { return *name != '(' && *name != '_' && *name != '\0'; }
 
-/* The key of the table on top that holds the tensor, the first of several by name; NULL: none does. */
+static bool is_letter (char c) { return c == '_' || isalpha((unsigned char)c); }
+
+static bool is_identifier (const char *key) {
+  if (!is_letter(*key)) return false;
+  while (is_letter(*key) || isdigit((unsigned char)*key)) key++;
+  return *key == '\0';
+}
+
+/* Can the key stand between quotes as it is? A zero byte ends it early. */
+static bool is_plain (const char *key, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    if (key[i] < ' ' || key[i] > '~' || key[i] == '"' || key[i] == '\\') return false;
+  }
+  return true;
+}
+
+/* The key of the table on top that holds the tensor and can be written, the first of several by name; NULL: none does. */
 static const char *key_of (lua_State *L, const gb_node *n) {
   const char *best = NULL;
   for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING) continue;
-    const char *key = lua_tostring(L, -2);
-    if (!is_name(key) || (best != NULL && strcmp(key, best) >= 0)) continue;
+    size_t length;
+    const char *key = lua_tolstring(L, -2, &length);
+    if (!is_name(key) || !is_plain(key, length) || (best != NULL && strcmp(key, best) >= 0)) continue;
     if (holds(L, n, DEEP)) best = key;
   }
   return best;
@@ -54,7 +72,7 @@ static bool tell (lua_State *L, const char *name, const gb_node *n, char *buf, s
   const bool is = holds(L, n, DEEP);
   if (!is && lua_type(L, -1) == LUA_TTABLE && !stands_for_tensor(L, -1)) key = key_of(L, n);
   if (is) snprintf(buf, size, "%s", name);
-  if (key != NULL) snprintf(buf, size, "%s.%s", name, key);
+  if (key != NULL) snprintf(buf, size, is_identifier(key) ? "%s.%s" : "%s[\"%s\"]", name, key);
   lua_pop(L, 1);
   return is || key != NULL;
 }
@@ -87,8 +105,9 @@ static bool in_globals (lua_State *L, const gb_node *n, char *buf, size_t size) 
     if (strcmp(name, "_ENV") == 0 && lua_type(L, -1) == LUA_TTABLE) key = key_of(L, n);
     lua_pop(L, 1);
   }
-  if (key != NULL) snprintf(buf, size, "%s", key);
-  return key != NULL;
+  const bool is = key != NULL && is_identifier(key);
+  if (is) snprintf(buf, size, "%s", key);
+  return is;
 }
 
 /* The frame's function is on top. */

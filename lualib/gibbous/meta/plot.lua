@@ -1,6 +1,6 @@
 ---@meta
 
----@alias gibbous.colour integer|string
+---@alias gibbous.colour integer|string|"black"|"blue"|"brown"|"cyan"|"darkgreen"|"gold"|"gray"|"green"|"grey"|"magenta"|"navy"|"olive"|"orange"|"pink"|"purple"|"red"|"silver"|"sky"|"teal"|"white"|"yellow"
 ---@alias gibbous.dash "solid"|"dashed"|"dotted"|"dashdot"|"-"|"--"|":"|"-."
 ---@alias gibbous.marker "circle"|"square"|"triangle"|"diamond"|"plus"|"cross"|"o"|"s"|"^"|"d"|"+"|"x"
 ---@alias gibbous.vector gibbous.tensor|number[]
@@ -145,7 +145,7 @@ function gb.plot.memory(plan, o) end
 
 ---@class gibbous.plot.kernel.options
 ---@field range? number[]  {low, high} of the input that moves
----@field columns? integer  of the inputs
+---@field columns? integer  of the inputs; default: those of the model's data, else 1
 ---@field title? string  above the figure
 
 --- A kernel, or that of a model: k(0, r) as the first input moves, and k(x, z) as colours.

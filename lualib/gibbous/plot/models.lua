@@ -82,14 +82,18 @@ end
 -- Kernels ---------------------------------------------------------------------------------------------------------------------
 
 --- A kernel, or that of a model: k(0, r) as the first input moves, and k(x, z) as colours. o: range = {lo, hi} of the input,
--- {-3, 3}; columns: inputs of the kernel, 1, of which the others stay at 0; title.
+-- {-3, 3}; columns: inputs of the kernel, by default those of the model's data, else 1, of which the others stay at 0; title.
 ---@return gibbous.figure
 function M.kernel(k, opts)
   local what <const> = "gb.plot.kernel"
   local o <const> = options.parse(opts, {title = "string", range = "table", columns = "count"}, what)
-  if core.type(k) == "gp.exact" then k = k.kernel end
+  local columns = o.columns
+  if core.type(k) == "gp.exact" then
+    columns = columns or k.x and k.x.shape[2]
+    k = k.kernel
+  end
   if not kernels.is(k) then
-    core.raise("option", ("%s: a kernel, or a model, is needed, got %s"):format(what, core.type(k)))
+    core.raise("option", ("%s: a kernel, or a model of gb.gp.exact, is needed, got %s"):format(what, core.type(k)))
   end
   local lo <const>, hi <const> = table.unpack(o.range or {-3, 3}, 1, 2)
   if type(lo) ~= "number" or type(hi) ~= "number" or not (lo < hi and hi - lo < math.huge) then
@@ -97,7 +101,7 @@ function M.kernel(k, opts)
   end
   local function points(n)
     local first <const> = core.linspace(lo, hi, n):unsqueeze(2)
-    local rest <const> = (o.columns or 1) - 1
+    local rest <const> = (columns or 1) - 1
     return first, rest > 0 and core.cat({first, core.zeros(n, rest)}, 2) or first
   end
   local axis <const>, fine <const> = points(401)

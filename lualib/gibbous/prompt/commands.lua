@@ -26,16 +26,19 @@ local function nothing_after(rest, name)
 end
 
 local function read_file(path)
-  local f <close>, why <const> = io.open(path, "rb")
-  if not f then complain("%s", why) end
-  return f:read "a"
+  local f <close>, why = io.open(path, "rb")
+  local text
+  if f then text, why = f:read "a" end
+  if not text then complain("%s", f and ("%s: %s"):format(path, why) or why) end
+  return text
 end
 
 local function write_file(path, text)
   local f <close>, why = io.open(path, "wb")
   local ok = f
   if f then ok, why = f:write(text) end
-  if not ok then complain("%s", why) end
+  if f and ok then ok, why = f:close() end
+  if not ok then complain("%s", f and ("%s: %s"):format(path, why) or why) end
 end
 
 -- The commands ----------------------------------------------------------------------------------------------------------------

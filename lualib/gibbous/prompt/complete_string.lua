@@ -73,7 +73,7 @@ local function values(type_text, words)
   local whole <const> = type_text:gsub("gibbous%.[%w_.]+", function(name) return alias(name) or name end)
   for v in whole:gmatch '"([^"]*)"' do list[#list + 1] = v end
   if #list == 0 and whole:find "string" then
-    for v in (words or ""):gmatch '"([%w_%-]+)"' do list[#list + 1] = v end
+    for v in (words or ""):gmatch '"([%w_%-+|]+)"' do list[#list + 1] = v end
   end
   return list
 end

@@ -13,8 +13,23 @@ function M.start(shell)
   require "gibbous.prompt.variables".note()
 end
 
+local before <const> = setmetatable({}, {__mode = "v"})   -- the report of the last interrupted fit, as the entry began
+
+local function interrupted_fit()
+  local resume <const> = package.loaded["gibbous.gp.fit.resume"]
+  return resume and (resume.last()) or nil
+end
+
+--- An entry that shows nothing says that its fit was interrupted.
+local function say_interrupted_fit()
+  local report <const> = interrupted_fit()
+  if report == nil or rawequal(report, before[1]) then return end
+  io.stderr:write "the fit was interrupted and keeps its best point; :continue goes on\n"
+end
+
 --- An entry was typed and will run.
 function M.typed()
+  before[1] = interrupted_fit()
   local said <const> = require "gibbous.prompt.reload".before_entry()
   if said then io.stderr:write(said, "\n") end
 end
@@ -23,7 +38,7 @@ end
 function M.entered(text, ...)
   require "gibbous.prompt.inputs".add(text, select("#", ...) > 0)
   require "gibbous.prompt.reload".note()
-  if select("#", ...) == 0 then return end
+  if select("#", ...) == 0 then return say_interrupted_fit() end
   require "gibbous.prompt.results".keep((...))
   require "gibbous.prompt.why".gave(...)
 end

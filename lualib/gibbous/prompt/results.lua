@@ -75,7 +75,7 @@ local function free_name()
 end
 
 local function check_name(name, complain)
-  if not name:find "^[%a_][%w_]*$" or not load(name .. " = 1", "=name", "t") then
+  if not name:find "^[%a_][%w_]*$" or name == "_ENV" or not load(name .. " = 1", "=name", "t") then
     complain("'%s' cannot name a variable", name)
   end
   if name:find "^_%d*$" then complain("%s moves on with the next result: choose another name", name) end
@@ -85,7 +85,8 @@ end
 --- Keeps the last result as the global 'name', or one that is free; which it gives. complain(format, ...) raises.
 function M.pin(name, complain)
   if name then check_name(name, complain) end
-  local value <const> = _G._
+  local value = rawget(_G, "_")
+  if value == nil then value = read "_" end
   if value == nil then complain "there is no result to keep: an expression gives one" end
   name = name or free_name()
   pinned[name] = value

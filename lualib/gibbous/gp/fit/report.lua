@@ -76,7 +76,10 @@ function Info.__tostring(self)
     counted(self.iterations, "step"), counted(self.evaluations, "evaluation"), self.seconds)
   if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
-  if self.restarts > 0 then text = text .. ("; best of %s"):format(counted(self.restarts + 1, "start")) end
+  if self.restarts > 0 then
+    local of <const> = self.interrupted and "; the best before all of %s had ended" or "; best of %s"
+    text = text .. of:format(counted(self.restarts + 1, "start"))
+  end
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
   if self.setbacks > 0 then text = text .. ("; %s undone"):format(counted(self.setbacks, "step")) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
