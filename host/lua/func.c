@@ -60,7 +60,7 @@ static gb_status call_lua (visit *v, lua_CFunction body, gb_error *err) {
   const bool busy = s->busy;
   const char *where = s->graph->where;
   const int tracing = s->graph->tracing;
-  if (!lua_checkstack(L, LUA_MINSTACK)) return gb_fail(err, GB_ENOMEM, "no stack to call %s", v->f->name);
+  if (!lgb_room(s, LUA_MINSTACK)) return gb_fail(err, GB_ENOMEM, "no stack to call %s", v->f->name);
   if (s->calls++ == 0) s->calls_from = s->graph->next_serial;
   s->busy = false;
   lua_pushcfunction(L, body);
@@ -244,13 +244,10 @@ static int run_body (lua_State *L) {
 }
 
 /* Frees what the function evaluated and no longer needs: the rest outlives it. */
-static void drop_unused (lua_State *L, gb_graph *g) {
+static void drop_unused (lgb_session *s, gb_graph *g) {
   const gb_ledger *l = &g->device->ledger;
   if (l->live != NULL) gb_cache_drop(g, SIZE_MAX);
-  if (l->live != NULL && l->reclaim != NULL) {
-    lua_gc(L, LUA_GCCOLLECT);
-    lua_gc(L, LUA_GCCOLLECT);
-  }
+  if (l->live != NULL && l->reclaim != NULL) lgb_collect(s);
 }
 
 static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_tensor *in, gb_tensor *out,
@@ -260,7 +257,7 @@ static gb_status func_run (void *ud, gb_graph *g, const gb_opaque *o, const gb_t
   gb_planned_run run;
   gb_planned_begin(&run, g, scratch, v.declared + OVERHEAD, v.declared, 0);
   const gb_status st = call_lua(&v, run_body, err);
-  drop_unused(f->session->L, g);
+  drop_unused(f->session, g);
   gb_planned_end(&run);
   return st;
 }

@@ -30,10 +30,12 @@ typedef struct lgb_session {
   gb_graph *graph;
   lua_State *main; /* the main thread */
   lua_State *L;    /* state of the last binding entered: the one that can collect */
+  lua_State *kept; /* state of the last binding that entered, which the registry keeps until the next does */
   size_t handles;  /* tensors and plans that still point here */
   bool state_gone;
-  bool busy;           /* inside the core: finalizers must not evaluate */
-  int calls;           /* depth of functions that the core is calling */
+  bool busy;          /* inside the core: finalizers must not evaluate */
+  volatile int moves; /* not 0: Lua's stack moves although the core runs; a signal handler must not read it */
+  int calls;          /* depth of functions that the core is calling */
   uint64_t calls_from; /* nodes with a smaller serial were there before the first of them */
   gb_node **late;      /* such nodes whose handles went meanwhile: counted, released when it is over */
   size_t nlate, late_room;
@@ -58,20 +60,28 @@ typedef struct lgb_tensor {
   lgb_session *session;
 } lgb_tensor;
 
-/* The status of a call of the core, during which finalizers must not evaluate. */
+/* The status of a call of the core from a binding of L, during which finalizers must not evaluate. */
 #define LGB_CORE(session, call)                                                                              \
   ({                                                                                                         \
-    (session)->busy = true;                                                                                  \
+    lgb_core_begins((session), L);                                                                           \
     const gb_status core_st_ = (call);                                                                       \
     (session)->busy = false;                                                                                 \
     core_st_;                                                                                                \
   })
+
+/* Finalizers may have called the library from coroutines since L entered it. */
+static inline void lgb_core_begins (lgb_session *s, lua_State *L) {
+  s->L = L;
+  s->busy = true;
+}
 
 /* session.c */
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
 lgb_session *lgb_live_session (void); /* the last that began and is not over, for a signal handler; NULL */
 lgb_session *lgb_session_of (lua_State *L);
+void lgb_collect (lgb_session *s);
+bool lgb_room (lgb_session *s, int n);           /* for n values on the stack, while the core runs */
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);

@@ -267,7 +267,8 @@ static int plan_new (lua_State *L) {
 static int run_in_place (lua_State *L, plan_box *p) {
   keep_promises(L, p->session, 1);
   gb_error err;
-  p->session->busy = p->running = true;
+  lgb_core_begins(p->session, L);
+  p->running = true;
   const gb_status st = gb_plan_run(p->plan, &err);
   p->session->busy = p->running = false;
   lgb_result(L, st, &err);
@@ -348,7 +349,8 @@ static int m_run (lua_State *L) {
   for (size_t i = 0; i < p->nouts; i++) held[i] = lgb_newholder(L);
   lua_getiuservalue(L, 1, 1);
   gb_error err;
-  s->busy = p->running = true;
+  lgb_core_begins(s, L);
+  p->running = true;
   const gb_status st = gb_plan_run_with(p->plan, n, leaf, value, out, &err);
   s->busy = p->running = false;
   for (size_t i = 0; i < p->nouts; i++) *held[i] = out[i];

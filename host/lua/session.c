@@ -17,6 +17,7 @@
 #define LGB_SESSION "gibbous.session"
 
 static const char session_key = 's'; /* its address is the registry key */
+static const char state_key = 'l';   /* as is that of the state that is kept */
 
 /* Environment variables. A value that cannot be meant is ignored, and said. */
 
@@ -116,13 +117,28 @@ static int session_gc (lua_State *L) {
   return 0;
 }
 
-/* Called by the ledger when an allocation does not fit: first what no handle reaches (two cycles, for what
-** finalizers let go), then values that can be computed again. Raises nothing: errors in finalizers are
-** warnings. */
+/* Two cycles, for what finalizers let go. These may call the library from a coroutine, which may be gone afterwards. */
+void lgb_collect (lgb_session *s) {
+  lua_State *L = s->L;
+  s->moves++;
+  lua_gc(L, LUA_GCCOLLECT);
+  lua_gc(L, LUA_GCCOLLECT);
+  s->moves--;
+  s->L = L;
+}
+
+bool lgb_room (lgb_session *s, int n) {
+  s->moves++;
+  const bool fits = lua_checkstack(s->L, n) != 0;
+  s->moves--;
+  return fits;
+}
+
+/* Called by the ledger when an allocation does not fit: first what no handle reaches, then values that can be computed
+** again. Raises nothing: errors in finalizers are warnings. */
 static void reclaim (void *ud, size_t bytes) {
   lgb_session *s = ud;
-  lua_gc(s->L, LUA_GCCOLLECT);
-  lua_gc(s->L, LUA_GCCOLLECT);
+  lgb_collect(s);
   gb_cache_drop(s->graph, bytes);
 }
 
@@ -226,6 +242,13 @@ bool lgb_has_session (lua_State *L) {
   return slot != NULL && *slot != NULL;
 }
 
+/* A coroutine that entered may be over while its state is still s->L. */
+static void keep_state (lua_State *L, lgb_session *s) {
+  lua_pushthread(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &state_key);
+  s->kept = L;
+}
+
 void lgb_open_session (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", session_gc}, {NULL, NULL}};
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key) != LUA_TNIL) lgb_session_of(L);
@@ -244,6 +267,7 @@ void lgb_open_session (lua_State *L) {
   }
   (*slot)->L = L;
   live = *slot;
+  keep_state(L, *slot);
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   (*slot)->main = lua_tothread(L, -1);
   lua_pop(L, 1);
@@ -254,8 +278,9 @@ lgb_session *lgb_session_of (lua_State *L) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &session_key);
   lgb_session *s = *(lgb_session **)lua_touserdata(L, -1);
   lua_pop(L, 1);
-  if (s == NULL) luaL_error(L, "the library is closed: its state is going");
-  else s->L = L;
+  if (s == NULL) return luaL_error(L, "the library is closed: its state is going"), NULL;
+  s->L = L;
+  if (s->kept != L) keep_state(L, s);
   return s;
 }
 
@@ -327,6 +352,7 @@ lgb_tensor *lgb_newtensor (lua_State *L) {
   *t = (lgb_tensor){.session = s}; /* empty: already safe to collect */
   s->handles++;
   lgb_setmeta(L, LGB_TENSOR);
+  s->L = L; /* finalizers may have called the library from coroutines */
   return t;
 }
 

@@ -66,6 +66,7 @@ static void install (void (*handler)(int), struct sigaction *old) {
   memset(&action, 0, sizeof action);
   action.sa_handler = handler; /* no SA_RESTART: a read at the prompt returns */
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGUSR1); /* both handlers set hooks */
   sigaction(SIGINT, &action, old);
 }
 

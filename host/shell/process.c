@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,9 +122,24 @@ static bool push_state (lua_State *L, const char *path) {
   return true;
 }
 
+/* A directory whose state files have paths that fit. */
+static const char *check_directory (lua_State *L, int arg) {
+  size_t n;
+  const char *s = luaL_checklstring(L, arg, &n);
+  luaL_argcheck(L, n < LGB_STATE_PATH / 2, arg, "too long");
+  return s;
+}
+
+/* Not 0 and not negative, which are groups of processes. */
+static long check_pid (lua_State *L, int arg) {
+  const lua_Integer pid = luaL_checkinteger(L, arg);
+  luaL_argcheck(L, pid > 0 && pid <= INT_MAX, arg, "not a process number");
+  return (long)pid;
+}
+
 /* Removes the answers of a process, from the directory on the stack at 2 and from /tmp. */
 static void remove_states (lua_State *L, long pid) {
-  const char *const in[] = {luaL_checkstring(L, 2), "/tmp"};
+  const char *const in[] = {check_directory(L, 2), "/tmp"};
   char path[LGB_STATE_PATH];
   for (int i = 0; i < 2; i++) {
     lgb_state_path(path, in[i], pid);
@@ -134,7 +150,7 @@ static void remove_states (lua_State *L, long pid) {
 /* process.ask(pid, directory) -> true: it was asked to write its state there or in /tmp, from where old answers are
 ** removed; false: it has ended */
 static int process_ask (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
+  const long pid = check_pid(L, 1);
   remove_states(L, pid);
   lua_pushboolean(L, kill((pid_t)pid, SIGUSR1) == 0);
   return 1;
@@ -142,8 +158,8 @@ static int process_ask (lua_State *L) {
 
 /* process.answer(pid, directory) -> what it has written by now, or nil, after a moment */
 static int process_answer (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
-  const char *const in[] = {luaL_checkstring(L, 2), "/tmp"};
+  const long pid = check_pid(L, 1);
+  const char *const in[] = {check_directory(L, 2), "/tmp"};
   const struct timespec moment = {.tv_nsec = LOOK_NS};
   char path[LGB_STATE_PATH];
   nanosleep(&moment, NULL);
@@ -157,13 +173,13 @@ static int process_answer (lua_State *L) {
 
 /* process.forget(pid, directory): removes what it wrote */
 static int process_forget (lua_State *L) {
-  remove_states(L, (long)luaL_checkinteger(L, 1));
+  remove_states(L, check_pid(L, 1));
   return 0;
 }
 
 /* process.environment(pid, name) -> what the variable was when the process began, or nil */
 static int process_environment (lua_State *L) {
-  const long pid = (long)luaL_checkinteger(L, 1);
+  const long pid = check_pid(L, 1);
   size_t length;
   const char *name = luaL_checklstring(L, 2, &length);
   char path[PROC_PATH], word[4096];

@@ -186,6 +186,7 @@ static int mask_before, count_before;
 static void write_in_hook (lua_State *L, lua_Debug *ar) {
   (void)ar;
   lua_sethook(L, hook_before, mask_before, count_before);
+  if (L == lgb_running()) lgb_now_runs(L); /* the hook of a Ctrl-C may not have been whole when it was kept */
   sigset_t only, before;
   sigemptyset(&only);
   sigaddset(&only, SIGUSR1);
@@ -200,13 +201,13 @@ static void on_ask (int signal_number) {
     return;
   }
   const lgb_session *s = lgb_live_session();
-  if (s != NULL && s->busy) {
+  if (s != NULL && s->busy && s->moves == 0) {
     write_state(s->L);
     return;
   }
   write_state(NULL);
   lua_State *L = lgb_running();
-  if (L == NULL || lua_gethook(L) == write_in_hook) return;
+  if (L == NULL || (lua_gethook(L) == write_in_hook && lua_gethookmask(L) != 0)) return;
   hook_before = lua_gethook(L), mask_before = lua_gethookmask(L), count_before = lua_gethookcount(L);
   lua_sethook(L, write_in_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
@@ -221,5 +222,6 @@ void lgb_answer_attach (void) {
   action.sa_handler = on_ask;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGINT); /* both handlers set hooks */
   sigaction(SIGUSR1, &action, NULL);
 }

@@ -139,6 +139,41 @@ train()]])
     os.execute(("rm -r %s %s"):format(directory, name))
   end)
 
+  it("does not read a stack that a collection moves", function()
+    local directory <const> = os.tmpname()
+    os.remove(directory)
+    os.execute("mkdir " .. directory)
+    local script <const> = [[
+local gb <const> = require "gibbous"
+gb.memory.limit "64 MiB"
+local state
+collectgarbage "stop"
+setmetatable({}, {__gc = function()
+  local pid <const> = io.popen("kill -USR1 $PPID; echo $PPID"):read "n"
+  local file <close> = io.open(("%s/gibbous-%d.state"):format(os.getenv "XDG_RUNTIME_DIR", pid))
+  state = file:read "a"
+end})
+for k = 1, 4 do gb.rand(1500, 800, {seed = k}):eval() end
+assert(not state)
+gb.rand(1500, 2500, {seed = 5}):eval()
+print(state)
+]]
+    local out <const>, err <const> = run({"-e", script}, {env = "XDG_RUNTIME_DIR=" .. directory})
+    os.execute("rm -r " .. directory)
+    assert.matches("^gibbous state 1\n", out, err)
+    assert.is_nil(out:find("\nstack\n", 1, true))
+  end)
+
+  it("refuses groups of processes, and paths that do not fit, where its own module is called", function()
+    local process <const> = require "gibbous.process"
+    for _, name in ipairs{"ask", "answer", "forget"} do
+      for _, pid in ipairs{0, -1, 1 << 32} do
+        assert.matches("not a process number", select(2, pcall(process[name], pid, "/tmp")))
+      end
+      assert.matches("too long", select(2, pcall(process[name], 4194305, ("/x"):rep(400))))
+    end
+  end)
+
   it("says why a process cannot be asked", function()
     local function refused(pid)
       local out <const>, err <const>, code <const> = run{"attach", tostring(pid)}

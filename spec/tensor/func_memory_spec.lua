@@ -287,3 +287,65 @@ print((f(x)))
     near(18, result, 1e-12)
   end)
 end)
+
+describe("a collection before a call", function()
+  it("may run finalizers that use the library in a coroutine: the call is on the caller's thread", function()
+    local script <const> = [[
+local gb <const> = require "gibbous"
+gb.memory.limit "64 MiB"
+local ran, on = 0, nil
+local f <const> = gb.func{name = "f", shape = "same", bytes = "1 MiB", forward = function(v)
+  on = coroutine.running()
+  return 2 * v
+end}
+collectgarbage "stop"
+setmetatable({}, {__gc = function()
+  coroutine.wrap(function()
+    ran = ran + 1
+    coroutine.yield(gb.memory.report())
+  end)()
+end})
+for k = 1, 4 do gb.rand(1500, 800, {seed = k}):eval() end
+local before <const> = ran
+f(gb.rand(1500, 1200, {seed = 5})):sum():eval()
+print(before, ran, on == coroutine.running())
+]]
+    local path <const> = support.write(support.path(".lua"), script)
+    local out <const>, err <const> = process.run{path}
+    support.sweep()
+    assert.equal("0\t1\ttrue\n", out, err)
+  end)
+end)
+
+describe("finalizers that use the library in a coroutine", function()
+  it("do not move the work of a binding to it", function()
+    local script <const> = [[
+local gb <const> = require "gibbous"
+local main <const> = coroutine.running()
+local strange, nameless = 0, 0
+local f <const> = gb.func{name = "f", shape = "same", bytes = "1 MiB", forward = function(v)
+  if coroutine.running() ~= main then strange = strange + 1 end
+  return 2 * v
+end}
+local function plant()
+  setmetatable({}, {__gc = function()
+    coroutine.wrap(function() coroutine.yield(gb.memory.report()) end)()
+    plant()
+  end})
+end
+for _ = 1, 20 do plant() end
+collectgarbage("incremental", 1, 10000, 1)
+local X <const> = gb.ones(3)
+for i = 1, 500 do
+  f(gb.ones(3 + i % 5)):sum():item()
+  local _, e <const> = pcall(function() return X:matmul(gb.ones(5)) end)
+  if not tostring(e):find("(X", 1, true) then nameless = nameless + 1 end
+end
+print(strange, nameless)
+]]
+    local path <const> = support.write(support.path(".lua"), script)
+    local out <const>, err <const> = process.run{path}
+    support.sweep()
+    assert.equal("0\t0\n", out, err)
+  end)
+end)

@@ -117,9 +117,10 @@ static bool in_frame (lua_State *L, const lua_Debug *ar, const gb_node *n, char 
 
 /* The caller's callers too: a tail call has no frame, and a function may compute what it was given. */
 bool lgb_called (void *ud, const gb_node *n, char *buf, size_t size) {
-  lua_State *L = ((lgb_session *)ud)->L;
+  lgb_session *s = ud;
+  lua_State *L = s->L;
   lua_Debug ar;
-  if (!lua_checkstack(L, SLOTS)) return false;
+  if (!lgb_room(s, SLOTS)) return false;
   bool found = false;
   for (int level = 0, frames = 0; !found && frames < FRAMES && lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);

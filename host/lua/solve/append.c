@@ -67,7 +67,7 @@ static int factor_new (lua_State *L) {
   factor_box *box = newfactor(L, s);
   gb_tensor v = {0};
   gb_error err;
-  s->busy = true;
+  lgb_core_begins(s, L);
   const gb_status st = dense ? gb_factor_of(x, &v, &err) : gb_factor_append(s->graph, &v, NULL, x, &v, &err);
   return deliver(L, st, box, &v, &err);
 }
@@ -80,7 +80,7 @@ static int factor_append (lua_State *L) {
   factor_box *box = newfactor(L, s);
   gb_tensor v = {0};
   gb_error err;
-  s->busy = true;
+  lgb_core_begins(s, L);
   const gb_status st = gb_factor_append(s->graph, &l->out[0].tensor, b, c, &v, &err);
   return deliver(L, st, box, &v, &err);
 }
@@ -93,7 +93,7 @@ static int factor_extend (lua_State *L) {
   gb_tensor *v = lgb_newholder(L);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;
-  s->busy = true;
+  lgb_core_begins(s, L);
   gb_status st = gb_factor_extend(s->graph, &l->out[0].tensor, w, r, v, &err);
   if (st == GB_OK) st = gb_node_leaf(s->graph, v, 0, "", &y->node, &err);
   s->busy = false;

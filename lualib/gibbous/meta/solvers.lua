@@ -362,7 +362,6 @@ function lanczos:logdet(a, o) end
 ---@field tol number?  of its solves, asked for
 ---@field smallest_eigenvalue number?  of A, that solves without a preconditioner met
 ---@field largest_eigenvalue number?  the same
----@field preconditioner_rank integer?  0 of a diagonal one; nil: the solve had none
 ---@field curve {every: integer, [integer]: number}?  the largest relative residual after each 'every' steps, 64 at most
 local logdet_info = {}
 
