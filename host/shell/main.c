@@ -23,7 +23,8 @@ static void usage (const char *bad) {
                                            : PROGRAM ": unrecognized option '%s'\n",
             bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
-        "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
+        "       " PROGRAM " run script [args] | new NAME | example [NAME] | sweep VERB script\n"
+        "       " PROGRAM " help [topic] | doctor | selftest | env | version\n"
         "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
@@ -166,8 +167,9 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"completion", "doctor", "env",   "help",    "man",
-                                         "reference",  "stubs",  "sweep", "version", NULL};
+  static const char *const commands[] = {"completion", "doctor",  "env",       "example",  "help",
+                                         "man",        "new",     "reference", "selftest", "stubs",
+                                         "sweep",      "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -176,7 +178,6 @@ static bool is_command (const char *word) {
 /* 'words' are the command's name and what follows it. The library's function returns true if all is well, or
 ** the status to exit with. */
 static int run_command (lua_State *L, int count, char **words) {
-  if (strcmp(words[0], "version") == 0 && count == 1) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.command");

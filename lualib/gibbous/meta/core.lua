@@ -342,6 +342,23 @@ function core.figure_save(f, path, width, height, made) end
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
 
+--- The names of the texts built in that are no modules: "examples/first_model.lua".
+---@return string[]
+function core.texts() end
+
+--- A text that is built in; nil where there is none of that name.
+---@param name string
+---@return string?
+function core.text(name) end
+
+--- The versions of libraries that the program is linked with, by name.
+---@return table<string, string>
+function core.libraries() end
+
+--- Whether the parts that are built only where they can be are there: cuda, mpi.
+---@return table<string, boolean>
+function core.parts() end
+
 --- Writes a file, whole or not at all. Errors: io, also where something other than a plain file is there.
 ---@param path string
 ---@param text string
