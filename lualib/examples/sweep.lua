@@ -14,6 +14,6 @@ return gb.sweep{
     local m = gb.gp.exact{kernel = gb.kernels[p.kernel]{}, noise = p.noise}
     local fit = m:fit(train.x, train.y, {steps = 50, seed = trial.seed})
     local s = m:score(test.x, test.y)
-    return {nlpd = s.nlpd, rmse = s.rmse, steps = fit.steps}
+    return {nlpd = s.nlpd, rmse = s.rmse, evaluations = fit.evaluations}
   end,
 }

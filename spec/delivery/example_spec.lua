@@ -13,7 +13,7 @@ describe("gibbous example", function()
       for _, name in ipairs(example.names()) do
         local text <const> = core.text("examples/" .. name .. ".lua")
         assert.is_true(out:find("\n" .. name .. " ", 1, true) ~= nil or out:find(name .. " ", 1, true) == 1, name)
-        assert.matches("^%-%- %u[^\n]+[.:]", text)
+        assert.matches("^%-%- [%u%d][^\n]+[.:]", text)
         assert.is_true(select(2, text:gsub("\n", "\n")) < MOST_LINES, name)
       end
     end)
