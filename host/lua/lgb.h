@@ -273,7 +273,7 @@ int lgb_embed_modules (lua_State *L); /* core.modules(): names of the modules bu
 int lgb_embed_texts (lua_State *L);   /* core.texts(): names of the texts built in that are no modules */
 int lgb_embed_text (lua_State *L);    /* core.text(name): one of them, nil where there is none */
 int lgb_libraries (lua_State *L);     /* core.libraries(): the version of each, by its name */
-int lgb_parts (lua_State *L);         /* core.parts(): which of the parts that are built where they can be are there */
+int lgb_parts (lua_State *L);         /* core.parts(): whether those that need more than the rest are there */
 
 int luaopen_gibbous_core (lua_State *L);
 int lgb_open_library (lua_State *L); /* pushes what require "gibbous" gives */

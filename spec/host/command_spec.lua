@@ -73,7 +73,17 @@ end)
 describe("gibbous version and env", function()
   it("say of which source and how the program was built", function()
     local version <const> = core.json_decode((process.run{"version", "--json"}))
-    assert.same({gibbous = core.version, lua = _VERSION, build = core.build}, version)
+    assert.same({core.version, _VERSION, core.build}, {version.gibbous, version.lua, version.build})
+    assert.equal(version.build.commit:find("-dirty", 1, true) ~= nil, version.dirty)
+    for _, name in ipairs{"cairo", "jansson", "libedit", "nettle", "sleef", "sqlite", "zlib"} do
+      assert.matches("^%d+%.%d+", version.libraries[name])
+    end
+    assert.truthy(core.devices()[1].blas:find(version.libraries.blas, 1, true))
+    assert.same(core.parts(), version.parts)
+    local text <const> = process.run{"version"}
+    for _, line in ipairs{"gibbous " .. core.version, "commit     " .. core.build.commit, "build      " .. core.build.kind} do
+      assert.truthy(("\n" .. text):find("\n" .. line, 1, true), line)
+    end
     assert.matches("^[%w.-]+$", version.build.commit)
     assert.matches("%d+%.%d+", version.build.compiler)
     assert.equal(core.build.commit, core.json_decode((process.run{"env", "--json"})).commit)

@@ -1,7 +1,7 @@
 --- :tour - ten steps through the library: each is shown, Enter runs it, q ends. What it makes are variables of the session.
 local M <const> = {}
 
---- Text and code of each step, and what is typed at the prompt for it where that is no Lua. A step may use what those before it made.
+--- Text and code of each step, and what is typed where that is no Lua. A step may use what those before it made.
 M.steps = {
   {"Tensors are made by gb. An expression is computed when it is looked at.",
     "x = gb.linspace(0, 6, 40)\nx:sin()"},

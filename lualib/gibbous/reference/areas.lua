@@ -7,5 +7,6 @@ return {
   {"predictions", "Predictions and reports"}, {"solvers", "Solvers and preconditioners"}, {"optim", "Optimisation"},
   {"nn", "Neural networks"}, {"cluster", "Clustering"}, {"data", "Data and files"}, {"plot", "Figures"},
   {"plan", "Plans"}, {"memory", "Memory"}, {"timing", "Time and profiles"}, {"mpi", "Several processes"},
+  {"sweep", "Scripts and sweeps"},
   {"shell", "The prompt and the command line"}, {"core", "Inside the library"},
 }
