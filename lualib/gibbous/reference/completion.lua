@@ -15,6 +15,9 @@ local function words_of(rest)
   return words
 end
 
+-- What the words of a command come from, where the call does not list them: a line of a shell that prints them.
+local ASKED <const> = {example = "gibbous completion examples"}
+
 --- {name, line, words, names = whether names of the library are what it takes}, one a command, in the order of the entries.
 local function commands()
   local list <const> = {}
@@ -47,18 +50,19 @@ local function joined(list, key)
   return table.concat(out, " ")
 end
 
---- Calls write(pattern, what) for each group of commands with the same words, and for those that take names.
+--- Calls write(name, asked, words) for each command that takes words: those, and what a line of a shell prints, nil for none.
 local function each_group(list, write)
   for _, c in ipairs(list) do
-    if c.names then write(c.name, nil) elseif #c.words > 0 then write(c.name, joined(c.words)) end
+    local asked <const> = c.names and "gibbous completion names" or ASKED[c.name]
+    if asked or #c.words > 0 then write(c.name, asked, joined(c.words)) end
   end
 end
 
 local function bash()
   local all <const>, cases <const> = commands(), {}
-  each_group(all, function(name, words)
+  each_group(all, function(name, asked, words)
     cases[#cases + 1] = ('    %s) mapfile -t COMPREPLY < <(compgen -W "%s" -- "$word") ;;\n'):format(name,
-      words or "$(gibbous completion names)")
+      asked and ("$(%s) %s"):format(asked, words):gsub(" $", "") or words)
   end)
   return ([[
 # bash completion of gibbous: source <(gibbous completion bash)
