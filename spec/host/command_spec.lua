@@ -209,6 +209,29 @@ describe("gibbous completion", function()
     assert.matches("README.md\n", offered "READ")
   end)
 
+  it("completes examples, verbs of sweeps and kinds of scripts in bash", function()
+    assert.equal("online\nown_kernel\n", offered("example", "o"))
+    assert.equal("--copy\n", offered("example", "--"))
+    assert.equal("rerun\n", offered("sweep", "rer"))
+    assert.equal("--kind\n", offered("new", "--k"))
+    assert.equal("module\n", offered("new", "a", "--kind", "mod"))
+  end)
+
+  it("completes the options of a script that declares them, and runs no other", function()
+    with_directory(function(path)
+      local script <const>, other <const> = path .. "/fit.lua", path .. "/other.lua"
+      core.text_write(script, 'require "gibbous".cli{lr = 0.1, kernel = {default = "rbf", choices = {"rbf", "rational"}}}')
+      core.text_write(other, ('io.open(%q, "w"):close()'):format(path .. "/ran"))
+      assert.equal("--kernel\n--kernel=rbf\n--kernel=rational\n", offered(script, "--k"))
+      assert.equal("--lr\n", offered("run", script, "--l"))
+      assert.equal("rbf\nrational\n", offered(script, "--kernel", "=", "r"))
+      assert.equal("rbf\nrational\n", offered(script, "--kernel", "="))
+      assert.equal("--lr\n", offered("sweep", "run", script, "--l"))
+      offered(other, "--l")
+      assert.is_false(core.file_exists(path .. "/ran"))
+    end)
+  end)
+
   it("knows every command", function()
     for _, shell in ipairs{"bash", "zsh", "fish"} do
       local script <const> = process.run{"completion", shell}

@@ -17,7 +17,7 @@ command["gibbous new NAME [--kind experiment|sweep|module]"] = true
 command["gibbous example [NAME] [--copy DIR]"] = true
 
 --- Runs a study, or shows what it came to: gibbous sweep run SCRIPT -j 2, gibbous sweep table SCRIPT.
-command["gibbous sweep run|work|plan|ls|show|rerun SCRIPT"] = true
+command["gibbous sweep run|work|plan|watch|ls|show|rerun|table|plot|export|report|slurm SCRIPT"] = true
 
 --- What the library found on this machine, and whether it works: each check with what mends it. The status is 0 where all are well.
 command["gibbous doctor [--json]"] = true
