@@ -9,10 +9,9 @@ cd "$folder"
 mkdir archive && tar xzf out/*.tar.gz -C archive --strip-components=1
 archive/bin/gibbous selftest > selftest || { cat selftest; fail "the program of the archive fails"; }
 
-if ! command -v dpkg-deb > /dev/null || ! command -v dpkg-shlibdeps > /dev/null; then
-  echo "no dpkg: the packages of Debian are left out"
-  exit 0
-fi
+for tool in dpkg-deb dpkg-shlibdeps file; do
+  command -v $tool > /dev/null || { echo "no $tool: the packages of Debian are left out"; exit 0; }
+done
 "$cpack" --config "$build/CPackConfig.cmake" -G DEB -B "$folder/out" > log 2>&1 || { cat log; exit 1; }
 for package in gibbous gibbous-dev; do
   set -- out/"${package}"_*.deb
