@@ -23,6 +23,7 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME gibbous)
 if(BLAS_LIBRARY MATCHES "/openblas-serial/")   # what the program was linked with, not any that provides libopenblas.so.0
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libopenblas0-serial)
 endif()
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/debian/triggers)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/debian/compress.cmake)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
