@@ -20,7 +20,8 @@ note_stock(_G)
 note_stock(getmetatable(""))
 note_stock(debug.getmetatable(io.stdout))
 
-os.exit = function(status) error("the script would end with " .. tostring(status)) end       -- as gb.cli does
+-- As gb.cli does.
+rawset(os, "exit", function(status) error("the script would end with " .. tostring(status)) end)
 package.cpath = ""                     -- libraries of others answer for themselves
 local gb <const>, core <const> = require "gibbous", require "gibbous.core"
 local set_limit <const>, config <const>, fail_after <const> = core.memory.limit, core.config, core.fail_after
