@@ -29,7 +29,7 @@ function gb.cli(given) end
 ---@field seed? integer  of the search and of the trials' seeds; default: 0
 ---@field metric? string  the result by which trials are compared
 ---@field goal? "min"|"max"  of the metric; default: "min"
----@field budget? table  of the whole study: time (seconds or "20m"), memory (bytes, "1 GiB" or "auto"), trials
+---@field budget? table  time of a trial (seconds or "20m"), memory of all that run (bytes, "1 GiB" or "auto"), trials of a search
 ---@field memory? integer|string|function  bytes of one trial, or a function of its parameters; otherwise its first fit says
 ---@field devices? string[]  that trials are given, such as "cuda:0"
 ---@field share? integer  how many trials one device has at once; default: 1
@@ -114,7 +114,7 @@ function gb.sweep.is(v) end
 ---@field memory (integer|string|function)?  bytes of one trial
 ---@field devices string[]?  that trials are given
 ---@field share integer  how many trials one device has at once
----@field time number?  seconds of the whole study
+---@field time number?  seconds of a trial
 ---@field limit (integer|string)?  bytes of all trials together
 ---@field prune table?  the rule that ends poor trials
 local sweep = {}
