@@ -123,6 +123,10 @@ return {
     local fig <const> = gb.plot.figure{title = "t"}:line({1, 2}, {1, 2})
     return fig
   end,
+  sweep = function()
+    local study <const> = gb.sweep{name = "s", search = "sobol", trials = 2, space = {x = gb.sweep.uniform(0, 1)}, run = print}
+    return study, gb.sweep.integers(1, 3), require "gibbous.sweep.trial".unattached({}, ".")
+  end,
   kmeans = function()
     local x <const> = gb.randn(30, 2, {seed = 3})
     local km <const> = gb.kmeans{k = 2, seed = 1}:fit(x)

@@ -51,6 +51,44 @@ static void program_folder (char *out, size_t size) {
   if (slash != NULL) *slash = '\0';
 }
 
+/* The folder of the file that holds this code: "" where that is the program, found by its name. A library that another
+** program has opened looks around itself. */
+static void own_folder (char *out, size_t size) {
+  Dl_info info;
+  const bool found = dladdr((const void *)own_folder, &info) != 0 && info.dli_fname != NULL;
+  snprintf(out, size, "%s", found ? info.dli_fname : "");
+  char *slash = strrchr(out, '/');
+  *(slash != NULL ? slash : out) = '\0';
+}
+
+/* The path of a kind's library in the first folder that has one. The folders are those of a build, where all lies in one
+** folder, and of an installation: PREFIX/bin/gibbous, PREFIX/lib/libgibbous_embed.so, PREFIX/lib/lua/5.4/gibbous.so and
+** PREFIX/lib/gibbous, where the libraries are. */
+static bool find (const char *kind, char path[GB_LIBRARY_PATH]) {
+  char program[PATH], own[PATH];
+  program_folder(program, sizeof program);
+  own_folder(own, sizeof own);
+  const struct {
+    const char *folder, *below;
+  } places[] = {{getenv("GIBBOUS_DEVICE_PATH"), ""},
+                {program, ""},
+                {program, "/../lib/gibbous"},
+                {own, ""},
+                {own, "/gibbous"},
+                {own, "/../../gibbous"}};
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    if (places[i].folder == NULL || *places[i].folder == '\0') continue;
+    snprintf(path, GB_LIBRARY_PATH, "%.1023s%s/libgibbous_%s.so", places[i].folder, places[i].below, kind);
+    if (access(path, F_OK) == 0) return true;
+  }
+  return false;
+}
+
+bool gb_library_exists (const char *kind) {
+  char path[GB_LIBRARY_PATH];
+  return find(kind, path);
+}
+
 static void *load (const char *path, char *why, size_t size) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) snprintf(why, size, "%s", dlerror());
@@ -94,12 +132,7 @@ void *gb_library_open (const char *kind, char path[GB_LIBRARY_PATH], char *why, 
   }
   snprintf(path, GB_LIBRARY_PATH, "%s", said);
   if (*said != '\0') return load(said, why, size);
-  const char *folders[] = {getenv("GIBBOUS_DEVICE_PATH"), folder};
-  for (int i = 0; i < 2; i++) {
-    if (folders[i] == NULL || *folders[i] == '\0') continue;
-    snprintf(path, GB_LIBRARY_PATH, "%.1023s/libgibbous_%s.so", folders[i], kind);
-    if (access(path, F_OK) == 0) return load(path, why, size);
-  }
+  if (find(kind, path)) return load(path, why, size);
   snprintf(path, GB_LIBRARY_PATH, "libgibbous_%s.so", kind);
   return load(path, why, size);
 }

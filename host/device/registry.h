@@ -19,8 +19,8 @@ typedef gb_status gb_device_open_function (unsigned abi, gb_device *home, int or
 typedef gb_status gb_device_count_function (unsigned abi, int *count, gb_error *err);
 
 /* Opens the device of that name: "cuda", or "cuda:1" for the second one of the kind. Its library is
-** libgibbous_<kind>.so, in the folder that GIBBOUS_DEVICE_PATH names, beside the program, or where the system
-** looks for libraries. GIBBOUS_<KIND> says otherwise: "off" for none, "emulated" for the one of the tests, or
+** libgibbous_<kind>.so, in the folder that GIBBOUS_DEVICE_PATH names, beside the program or the library that opens it, in
+** lib/gibbous of an installation, or where the system looks for libraries. GIBBOUS_<KIND> says otherwise: "off" for none, "emulated" for the one of the tests, or
 ** the path of one; any other value opens none. The library stays open until the process ends. What it opens has the
 ** kind for the name of its ops. Errors: EDEVICE, with the reason; EOPTION (no device of that spelling). */
 gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_device **out, gb_error *err);
@@ -28,6 +28,9 @@ gb_status gb_device_open (const char *name, gb_device *home, size_t limit, gb_de
 /* Opens the library of a kind where gb_device_open looks for it, and gives its path. NULL: it could not be opened, and 'why' has the reason. */
 #define GB_LIBRARY_PATH 2048
 void *gb_library_open (const char *kind, char path[GB_LIBRARY_PATH], char *why, size_t size);
+
+/* Does the library of a kind lie in one of the folders where it is looked for? Opens nothing. */
+bool gb_library_exists (const char *kind);
 
 /* How many devices of a kind could be opened; 1 where its library does not say. Errors: as above. */
 gb_status gb_device_count (const char *kind, int *count, gb_error *err);

@@ -305,6 +305,10 @@ int lgb_embed_source (lua_State *L);    /* core.source(module): its text, nil wh
 /* The first place of 'text' in the built-in modules whose names begin with 'names'; NULL if no module has it. */
 const char *lgb_embed_find (const char *names, const char *text);
 int lgb_embed_modules (lua_State *L); /* core.modules(): names of the modules built in */
+int lgb_embed_texts (lua_State *L);   /* core.texts(): names of the texts built in that are no modules */
+int lgb_embed_text (lua_State *L);    /* core.text(name): one of them, nil where there is none */
+int lgb_libraries (lua_State *L);     /* core.libraries(): the version of each, by its name */
+int lgb_parts (lua_State *L);         /* core.parts(): whether those that need more than the rest are there */
 
 int luaopen_gibbous_core (lua_State *L);
 int lgb_open_library (lua_State *L); /* pushes what require "gibbous" gives */

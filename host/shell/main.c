@@ -16,8 +16,9 @@
 
 static int command_status; /* what a command asks for, 0: nothing */
 
-static const char *const commands[] = {"attach", "completion", "data",  "doctor", "env",     "help",
-                                       "man",    "reference",  "stubs", "sweep",  "version", NULL};
+static const char *const commands[] = {"attach",   "completion", "data",  "doctor",  "env",
+                                       "example",  "help",       "man",   "new",     "reference",
+                                       "selftest", "stubs",      "sweep", "version", NULL};
 
 /* Of an option that is wrong: what is wrong with it. */
 static void say_bad (const char *bad) {
@@ -33,7 +34,8 @@ static void say_bad (const char *bad) {
 static void usage (const char *bad) {
   if (bad != NULL) say_bad(bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
-        "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
+        "       " PROGRAM " run script [args] | new NAME | example [NAME] | sweep VERB script\n"
+        "       " PROGRAM " help [topic] | doctor | selftest | env | version\n"
         "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
         "       " PROGRAM " attach [PID] [--json]\n"
         "       " PROGRAM " data VERB [NAME..]\n"
@@ -197,7 +199,6 @@ static bool is_command (const char *word) {
 /* 'words' are the command's name and what follows it. The library's function returns true if all is well, or
 ** the status to exit with. */
 static int run_command (lua_State *L, int count, char **words) {
-  if (strcmp(words[0], "version") == 0 && count == 1) return print_version(), LUA_OK;
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "gibbous.command");

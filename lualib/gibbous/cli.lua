@@ -200,9 +200,18 @@ end
 
 local Options <const> = {__name = "gibbous.cli_options"}
 
-function Options.__index(self, key) object.no_field("the options of this script", key, self) end
+local private <const> = setmetatable({}, {__mode = "k"})     -- values and declarations by name, of each
+
+--- nil: an option without a default that was not given.
+function Options.__index(self, key)
+  local o <const> = private[self]
+  if not o.rows[key] then object.no_field("what gb.cli gave", key, o.rows) end
+  return o.values[key]
+end
 
 function Options.__newindex(_, key) core.raise("option", ("the option '%s' cannot be assigned to"):format(tostring(key))) end
+
+function Options:__pairs() return next, private[self].values, nil end
 
 --- The values of a script's options, by name. given: a text about the script first, and a declaration by name: {default, help} or
 -- {default=, help=, type=, choices=, required=, min=, max=, short=}. Words that are wrong end the script with status 2, --help
@@ -226,5 +235,7 @@ return function(given)
       os.exit(0, true)
     end
   end
-  return setmetatable(read(rows, words), Options)
+  local self <const> = setmetatable({}, Options)
+  private[self] = {rows = rows, values = read(rows, words)}
+  return self
 end

@@ -26,11 +26,16 @@ end
 
 M.doctor, M.env = report "doctor", report "env"
 
---- With --json; the program itself prints what 'gibbous version' says.
 function M.version(words)
-  if not wants_json(words) then return complain(("version takes --json alone, got '%s'"):format(table.concat(words, " "))) end
-  print(core.json_encode{gibbous = core.version, lua = _VERSION, build = core.build})
+  local json <const> = wants_json(words)
+  if json == nil then return complain(("version takes --json alone, got '%s'"):format(table.concat(words, " "))) end
+  require "gibbous.version"(json)
   return true
+end
+
+function M.selftest(words)
+  if #words > 0 then return complain("selftest takes no words, got '" .. words[1] .. "'") end
+  return require "gibbous.selftest"()
 end
 
 --- What '?' says at the prompt; the parts of the library are there to be explained. A word that names nothing is looked for.
@@ -87,6 +92,10 @@ function M.stubs(words)
 end
 
 function M.data(words) return require "gibbous.data.command"(words) end
+
+function M.new(words) return written(require "gibbous.new", words) end
+
+function M.example(words) return written(require "gibbous.example".command, words) end
 
 function M.sweep(words) return require "gibbous.sweep.command"(words) end
 

@@ -110,7 +110,17 @@ end)
 describe("gibbous version and env", function()
   it("say of which source and how the program was built", function()
     local version <const> = core.json_decode((process.run{"version", "--json"}))
-    assert.same({gibbous = core.version, lua = _VERSION, build = core.build}, version)
+    assert.same({core.version, _VERSION, core.build}, {version.gibbous, version.lua, version.build})
+    assert.equal(version.build.commit:find("-dirty", 1, true) ~= nil, version.dirty)
+    for _, name in ipairs{"cairo", "jansson", "libedit", "nettle", "sleef", "sqlite", "zlib"} do
+      assert.matches("^%d+%.%d+", version.libraries[name])
+    end
+    assert.truthy(core.devices()[1].blas:find(version.libraries.blas, 1, true))
+    assert.same(core.parts(), version.parts)
+    local text <const> = process.run{"version"}
+    for _, line in ipairs{"gibbous " .. core.version, "commit     " .. core.build.commit, "build      " .. core.build.kind} do
+      assert.truthy(("\n" .. text):find("\n" .. line, 1, true), line)
+    end
     assert.matches("^[%w.-]+$", version.build.commit)
     assert.matches("%d+%.%d+", version.build.compiler)
     assert.equal(core.build.commit, core.json_decode((process.run{"env", "--json"})).commit)
@@ -235,6 +245,29 @@ describe("gibbous completion", function()
     assert.equal("gb.kernels.matern12\ngb.kernels.matern32\ngb.kernels.matern52\n", offered("help", "gb.kernels.mat"))
     assert.equal("tensor.matmul\n", offered("help", "tensor.matm"))
     assert.matches("README.md\n", offered "READ")
+  end)
+
+  it("completes examples, verbs of sweeps and kinds of scripts in bash", function()
+    assert.equal("online\nown_kernel\n", offered("example", "o"))
+    assert.equal("--copy\n", offered("example", "--"))
+    assert.equal("rerun\n", offered("sweep", "rer"))
+    assert.equal("--kind\n", offered("new", "--k"))
+    assert.equal("module\n", offered("new", "a", "--kind", "mod"))
+  end)
+
+  it("completes the options of a script that declares them, and runs no other", function()
+    with_directory(function(path)
+      local script <const>, other <const> = path .. "/fit.lua", path .. "/other.lua"
+      core.text_write(script, 'require "gibbous".cli{lr = 0.1, kernel = {default = "rbf", choices = {"rbf", "rational"}}}')
+      core.text_write(other, ('io.open(%q, "w"):close()'):format(path .. "/ran"))
+      assert.equal("--kernel\n--kernel=rbf\n--kernel=rational\n", offered(script, "--k"))
+      assert.equal("--lr\n", offered("run", script, "--l"))
+      assert.equal("rbf\nrational\n", offered(script, "--kernel", "=", "r"))
+      assert.equal("rbf\nrational\n", offered(script, "--kernel", "="))
+      assert.equal("--lr\n", offered("sweep", "run", script, "--l"))
+      offered(other, "--l")
+      assert.is_false(core.file_exists(path .. "/ran"))
+    end)
   end)
 
   it("knows every command", function()

@@ -20,6 +20,8 @@ note_stock(_G)
 note_stock(getmetatable(""))
 note_stock(debug.getmetatable(io.stdout))
 
+-- As gb.cli does.
+rawset(os, "exit", function(status) error("the script would end with " .. tostring(status)) end)
 package.cpath = ""                     -- libraries of others answer for themselves
 local gb <const>, core <const> = require "gibbous", require "gibbous.core"
 local set_limit <const>, config <const>, fail_after <const> = core.memory.limit, core.config, core.fail_after
@@ -75,7 +77,7 @@ end
 local functions <const>, names <const>, seen <const> = {}, {}, {}
 
 -- Functions that are not called, because they take as long as they are told.
-local skip <const> = {[core.rates] = true, [core.fail_after] = true}
+local skip <const> = {[core.rates] = true, [core.fail_after] = true, [core.bind] = true}   -- it ends the process
 
 local walk
 local function walk_function(f, path)

@@ -240,6 +240,51 @@ static void a_long_step_is_said (void **unused) {
   terminal_leave(&t);
 }
 
+/* Enter runs each step as the prompt would, and what they made stays. */
+static void the_tour_runs_its_steps (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, ":tour\r");
+  for (int step = 1; step <= 10; step++) {
+    char heading[16];
+    snprintf(heading, sizeof heading, "\n%d of 10  ", step);
+    expect(&t, heading);
+    expect(&t, "\nEnter runs it, q ends: ");
+    type_keys(&t, "\r");
+    if (step == 1) expect(&t, "\ntensor 40 f64");
+    if (step == 3) expect(&t, "converged");
+    if (step == 9) expect(&t, "did you mean 'noise'?");
+    if (step == 10) expect(&t, "\ngb.gp.exact(o)");
+  }
+  expect(&t, "that was the tour");
+  expect(&t, "> ");
+  type_keys(&t, "#x + #m:predict(x).mean\r");
+  expect(&t, "\n80");
+  leave(&t);
+}
+
+static void the_tour_ends_by_q_and_by_ctrl_c (void **unused) {
+  (void)unused;
+  terminal t;
+  start(&t);
+  expect(&t, "> ");
+  type_keys(&t, ":tour\r");
+  expect(&t, "q ends: ");
+  type_keys(&t, "q\r");
+  expect(&t, "the tour ends here");
+  expect(&t, "> ");
+  type_keys(&t, ":tour\r");
+  expect(&t, "q ends: ");
+  interrupt_line(&t);
+  expect(&t, "interrupted");
+  expect(&t, "> ");
+  type_keys(&t, "x, 40 + 2\r"); /* no step ran */
+  expect(&t, "\nnil\t42");
+  leave(&t);
+}
+
 int main (void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_line_is_edited_and_run),
@@ -255,6 +300,8 @@ int main (void) {
       cmocka_unit_test(slow_commands_show_the_time_of_a_device),
       cmocka_unit_test(progress_is_shown),
       cmocka_unit_test(a_long_step_is_said),
+      cmocka_unit_test(the_tour_runs_its_steps),
+      cmocka_unit_test(the_tour_ends_by_q_and_by_ctrl_c),
   };
   terminal_make_home();
   return terminal_remove_home(cmocka_run_group_tests(tests, NULL, NULL));

@@ -8,8 +8,7 @@
 
 #include "lua/lgb.h"
 
-static const gb_embedded *find_embedded (const char *module) {
-  const gb_embedded *e = gb_embedded_modules;
+static const gb_embedded *find_embedded (const gb_embedded *e, const char *module) {
   while (e->module != NULL && strcmp(e->module, module) != 0) e++;
   return e->module != NULL ? e : NULL;
 }
@@ -69,7 +68,7 @@ static bool push_override (lua_State *L, const char *module) {
 static bool push_source (lua_State *L, const char *module) {
   if (!is_ours(module)) return false;
   if (push_override(L, module)) return true;
-  const gb_embedded *e = find_embedded(module);
+  const gb_embedded *e = find_embedded(gb_embedded_modules, module);
   if (e == NULL) return false;
   lua_pushlstring(L, e->text, e->bytes);
   lua_pushstring(L, e->chunk);
@@ -122,12 +121,25 @@ const char *lgb_embed_find (const char *names, const char *text) {
   return at;
 }
 
-int lgb_embed_modules (lua_State *L) {
+static int list (lua_State *L, const gb_embedded *from) {
   lua_newtable(L);
-  for (const gb_embedded *e = gb_embedded_modules; e->module != NULL; e++) {
+  for (const gb_embedded *e = from; e->module != NULL; e++) {
     lua_pushstring(L, e->module);
-    lua_rawseti(L, -2, e - gb_embedded_modules + 1);
+    lua_rawseti(L, -2, e - from + 1);
   }
+  return 1;
+}
+
+int lgb_embed_modules (lua_State *L) { return list(L, gb_embedded_modules); }
+
+int lgb_embed_texts (lua_State *L) { return list(L, gb_embedded_texts); }
+
+int lgb_embed_text (lua_State *L) {
+  const gb_embedded *e = find_embedded(gb_embedded_texts, luaL_checkstring(L, 1));
+  const char *dir = getenv("GIBBOUS_LUA_DIR");
+  if (e == NULL) lua_pushnil(L);
+  else if (dir == NULL || !push_file(L, lua_pushfstring(L, "%s/%s", dir, e->module)))
+    lua_pushlstring(L, e->text, e->bytes);
   return 1;
 }
 

@@ -13,5 +13,7 @@ typedef struct gb_embedded {
 } gb_embedded;
 
 extern const gb_embedded gb_embedded_modules[]; /* ends with a null module */
+/* Texts that are no modules, by their path in lualib/: "examples/first_model.lua". Ends as above. */
+extern const gb_embedded gb_embedded_texts[];
 
 #endif

@@ -380,6 +380,84 @@ function core.figure_save(f, path, width, height, made) end
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
 
+--- Adds all of a text to the end of a file, or none of it.
+---@param path string
+---@param text string
+function core.append(path, text) end
+
+--- This process ends when the process of that number does, and leaves no core file.
+---@param parent integer
+function core.bind(parent) end
+
+--- Starts a process with the environment of this one and the strings "NAME=value" of env; what it prints goes to the end of the file
+--- out. child:pid(), child:signal "int"|"kill"|"term"|"usr1", child:reap() -> {exit or signal, peak, user, system}. It is killed when
+--- the value goes.
+---@param argv string[]
+---@param env string[]?
+---@param out string?
+function core.child(argv, env, out) end
+
+--- The position of a child that has ended; nil where the seconds ran out.
+---@param children any[]
+---@param seconds number?
+---@return integer?
+function core.wait(children, seconds) end
+
+--- The number of a process, when it started (in ticks since the system did), the name of the host; nil: no such process.
+---@param pid integer?  default: this one
+function core.process(pid) end
+
+--- An SQLite file: db:run(sql, ...), db:rows(sql, ...), db:columns(sql, ...), db:close(). "create" makes one that is missing.
+---@param path string
+---@param mode "read"|"write"|"create"|nil
+function core.database(path, mode) end
+
+--- Does a path lie on a file system of the network?
+---@param path string
+---@return boolean
+function core.is_remote(path) end
+
+--- The lock of a file until it is closed; nil where another process has it.
+---@param path string
+function core.lock(path) end
+
+--- Makes a folder, with those above it.
+---@param path string
+function core.make_folder(path) end
+
+--- The digest of a text, 64 hexadecimal digits.
+---@param text string
+---@return string
+function core.sha256(text) end
+
+--- The digest of a file.
+---@param path string
+---@return string
+function core.sha256_file(path) end
+
+--- Lua's traceback, with the calls within the library folded.
+---@param text string?
+---@param level integer?
+---@return string
+function core.traceback(text, level) end
+
+--- The names of the texts built in that are no modules: "examples/first_model.lua".
+---@return string[]
+function core.texts() end
+
+--- A text that is built in; nil where there is none of that name.
+---@param name string
+---@return string?
+function core.text(name) end
+
+--- The versions of libraries that the program is linked with, by name.
+---@return table<string, string>
+function core.libraries() end
+
+--- Whether the parts that are built only where they can be are there: cuda, mpi.
+---@return table<string, boolean>
+function core.parts() end
+
 --- Writes a file, whole or not at all. Errors: io, also where something other than a plain file is there.
 ---@param path string
 ---@param text string

@@ -10,8 +10,20 @@ command["gibbous script [args]"] = true
 --- Runs a script, also one whose name is that of a command.
 command["gibbous run script [args]"] = true
 
+--- Writes a script that runs as it stands, and a spec of it: NAME.lua and NAME_spec.lua. A file that is there stays.
+command["gibbous new NAME [--kind experiment|sweep|module]"] = true
+
+--- Lists the examples that are built in; shows and runs one; with --copy writes it, or all of them, into a directory.
+command["gibbous example [NAME] [--copy DIR]"] = true
+
+--- Runs a study, or shows what it came to: gibbous sweep run SCRIPT -j 2, gibbous sweep table SCRIPT.
+command["gibbous sweep run|work|plan|watch|ls|show|rerun|table|plot|export|report|slurm SCRIPT"] = true
+
 --- What the library found on this machine, and whether it works: each check with what mends it. The status is 0 where all are well.
 command["gibbous doctor [--json]"] = true
+
+--- Checks answers that are known, an interrupt, the store of a sweep, and each GPU against the CPU. The status is 0 where all are well.
+command["gibbous selftest"] = true
 
 --- The versions, libraries, devices and limits, one a line.
 command["gibbous env [--json]"] = true
@@ -92,7 +104,8 @@ command["gibbous man"] = true
 --- Prints what a shell needs to complete words after gibbous: source <(gibbous completion bash).
 command["gibbous completion bash|zsh|fish"] = true
 
---- The version; as JSON with the commit, the kind of build and the compiler, which gibbous env has as well.
+--- The version, the commit (-dirty where files differed from it), the kind of build, the compiler, the versions of the libraries that
+--- it is linked with, and the parts that are built only where they can be (cuda, mpi).
 command["gibbous version [--json]"] = true
 
 --- Runs the text as Lua.

@@ -3,6 +3,23 @@
 ---@class gibbous
 local gb = {}
 
+--- The options of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
+--- does; every other key names an option and has {default, "help"}, or default, help, type ("string", "integer", "number",
+--- "boolean"), choices, required, min, max and short (a letter). The words are those of arg: --lr=0.05, --lr 0.05, --json,
+-- --no-json.
+--- Wrong words end the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints its options, for shells.
+---@param given table
+---@return table
+--- Errors: option, of the declaration.
+---```lua
+--- local before = arg
+--- _G.arg = {[0] = "fit.lua", "--lr=0.05"}              -- as gibbous fit.lua --lr=0.05 has it
+--- local o = gb.cli{"Fits a model.", lr = {0.1, "learning rate"}, json = {false, "prints JSON"}}
+--- print(o.lr, o.json)
+--- _G.arg = before
+---```
+function gb.cli(given) end
+
 ---@class gibbous.sweep.options
 ---@field name string  a word: the store is the folder NAME.gibbous
 ---@field run function  run(p, trial): p are the parameters, trial a gibbous.sweep.trial; gives a number, or a table of plain values
@@ -19,7 +36,8 @@ local gb = {}
 ---@field share? integer  trials that run on one GPU at once; default: 1
 ---@field prune? string|table  "median", "halving" or {rule =, start = 5, factor = 3, within = names of parameters}
 
---- A study: many trials of one function over a space of parameters. A script that ends with return gb.sweep{...} is run by gibbous sweep
+--- A study: many trials of one function over a space of parameters. A script that ends with return gb.sweep{...} is run by gibbous
+-- sweep
 --- run SCRIPT, each trial in a process of its own. docs/guide/sweeps.md describes it.
 ---@param o gibbous.sweep.options
 ---@return gibbous.sweep
@@ -102,6 +120,29 @@ local sweep = {}
 ---@field whole boolean  are its values integers?
 local range = {}
 
+--- What the function of a study gets beside its parameters: one trial.
+---@class gibbous.sweep.trial
+---@field number integer  its place in the study, from 1
+---@field seed integer  for all that is random in it; gb.seed and math.randomseed have it already
+---@field dir string  a folder of its own, which exists, for anything larger than a number
+---@field params table  its parameters
+local trial = {}
+
+--- Tells a value on the way, of a step of a fit or an epoch: the store keeps it, and where the study prunes, a poor trial ends
+-- here.
+--- Three values in a row that are no numbers end it, too.
+---@param step number  larger each time
+---@param value number
+--- Errors: option; interrupted, which ends the trial.
+---```lua
+--- local study = gb.sweep{name = "report", run = function(p, trial)
+---   for step = 1, 3 do trial:report(step, 1 / step) end
+---   return 1 / 3
+--- end}
+--- print(study.name)
+---```
+function trial:report(step, value) end
+
 --- What a search by models is made of.
 ---@class gb.bo
 gb.bo = {}
@@ -109,8 +150,10 @@ gb.bo = {}
 ---@class gibbous.bo.log_ei.options
 ---@field goal? "min"|"max"  is less better, or more? default: "min"
 
---- The logarithm of the expected improvement on 'best' of values that are normal: log E max(best - y, 0), or log E max(y - best, 0) where
---- more is better. It is right where the improvement itself is 0 in floating point, lazy and differentiable. Source: Ament et al., 2023.
+--- The logarithm of the expected improvement on 'best' of values that are normal: log E max(best - y, 0), or log E max(y - best,
+-- 0) where
+--- more is better. It is right where the improvement itself is 0 in floating point, lazy and differentiable. Source: Ament et al.,
+-- 2023.
 ---@param mean gibbous.tensor
 ---@param sd gibbous.tensor  of one shape with mean, above 0
 ---@param best number|gibbous.tensor

@@ -176,6 +176,11 @@ local function autoreload(rest)
   print("required modules are " .. (module.is_automatic() and "looked at before each entry" or "read again by :reload only"))
 end
 
+local function tour(rest)
+  nothing_after(rest, ":tour")
+  require "gibbous.prompt.tour".run(function() return io.read "l" end)
+end
+
 local function quit(rest)
   nothing_after(rest, ":quit")
   return false
@@ -209,6 +214,7 @@ M.list = {
     run = debug_error},
   {name = "up", call = ":up", line = "looks at the caller of the frame that :debug shows", run = move(1, ":up")},
   {name = "down", call = ":down", line = "looks at the frame that the one shown has called", run = move(-1, ":down")},
+  {name = "tour", call = ":tour", line = "ten steps through the library, each shown and then run", run = tour},
   {name = "quit", call = ":quit", line = "ends the session", run = quit},
 }
 

@@ -1,5 +1,6 @@
 --- What a shell completes after 'gibbous', as a script for bash, zsh or fish: options, commands, and the words that each command
---- takes, from the entries of the command line; names of the library after 'gibbous help', which the shell asks for.
+--- takes, from the entries of the command line; names of the library after 'gibbous help', and of the examples, which the shell
+--- asks for. After a script that uses gb.cli its options: with GIBBOUS_COMPLETE set it prints them and ends.
 local reference <const> = require "gibbous.reference"
 
 local M <const> = {}
@@ -14,6 +15,9 @@ local function words_of(rest)
   end
   return words
 end
+
+-- What the words of a command come from, where the call does not list them: a line of a shell that prints them.
+local ASKED <const> = {example = "gibbous completion examples"}
 
 --- {name, line, words, names = whether names of the library are what it takes}, one a command, in the order of the entries.
 local function commands()
@@ -50,24 +54,38 @@ local function joined(list, key)
   return table.concat(out, " ")
 end
 
---- Calls write(pattern, what) for each group of commands with the same words, and for those that take names.
+--- Calls write(name, asked, words) for each command that takes words: those, and what a line of a shell prints, nil for none.
 local function each_group(list, write)
   for _, c in ipairs(list) do
-    if c.names then write(c.name, nil) elseif #c.words > 0 then write(c.name, joined(c.words)) end
+    local asked <const> = c.names and "gibbous completion names" or ASKED[c.name]
+    if asked or #c.words > 0 then write(c.name, asked, joined(c.words)) end
   end
 end
 
 local function bash()
   local all <const>, cases <const> = commands(), {}
-  each_group(all, function(name, words)
+  each_group(all, function(name, asked, words)
     cases[#cases + 1] = ('    %s) mapfile -t COMPREPLY < <(compgen -W "%s" -- "$word") ;;\n'):format(name,
-      words or "$(gibbous completion names)")
+      asked and ("$(%s) %s"):format(asked, words):gsub(" $", "") or words)
   end)
-  return ([[
+  return ([=[
 # bash completion of gibbous: source <(gibbous completion bash)
 _gibbous() {
-  local word=$2
+  local word=$2 at=1 key= script
   COMPREPLY=()
+  case ${COMP_WORDS[1]} in run) at=2 ;; sweep) at=3 ;; esac
+  script=${COMP_WORDS[at]}
+  if ((COMP_CWORD > at)) && [[ $script == *.lua ]] && grep -qs '[.]cli\>' -- "$script"; then
+    # bash divides words at '='
+    if [[ ${COMP_WORDS[COMP_CWORD]} == = ]]; then
+      key=${COMP_WORDS[COMP_CWORD - 1]}= word=
+    elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+      key=${COMP_WORDS[COMP_CWORD - 2]}=
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$(GIBBOUS_COMPLETE=1 gibbous "$script" </dev/null 2>/dev/null)" -- "$key$word")
+    COMPREPLY=("${COMPREPLY[@]#"$key"}")
+    return
+  fi
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W "%s %s" -- "$word"; compgen -f -- "$word")
     return
@@ -76,7 +94,7 @@ _gibbous() {
 %s  esac
 }
 complete -o default -F _gibbous gibbous
-]]):format(joined(all, "name"), joined(options(), "word"), table.concat(cases))
+]=]):format(joined(all, "name"), joined(options(), "word"), table.concat(cases))
 end
 
 --- Text in single quotes, of zsh and fish.
@@ -90,8 +108,8 @@ end
 
 local function zsh()
   local all <const>, cases <const> = commands(), {}
-  each_group(all, function(name, words)
-    cases[#cases + 1] = ("    %s) compadd -- %s ;;\n"):format(name, words or "${(f)\"$(gibbous completion names)\"}")
+  each_group(all, function(name, asked, words)
+    cases[#cases + 1] = ("    %s) compadd -- %s ;;\n"):format(name, (asked and ('${(f)"$(%s)"} '):format(asked) or "") .. words)
   end)
   return ([=[
 #compdef gibbous
@@ -113,6 +131,12 @@ _gibbous() {
     fi
     return
   fi
+  local script=$words[2]
+  case $words[2] in run) script=$words[3] ;; sweep) script=$words[4] ;; esac
+  if [[ $script == *.lua ]] && grep -qs '[.]cli\>' -- $script; then
+    compadd -- ${(f)"$(GIBBOUS_COMPLETE=1 gibbous $script </dev/null 2>/dev/null)"}
+    return
+  fi
   case $words[2] in
 %s    *) _files ;;
   esac
@@ -120,6 +144,17 @@ _gibbous() {
 if [[ $funcstack[1] == _gibbous ]]; then _gibbous "$@"; else compdef _gibbous gibbous; fi
 ]=]):format(described(all, "name"), described(options(), "word"), table.concat(cases))
 end
+
+local FISH_SCRIPT <const> = [[
+function __gibbous_options
+  for word in (commandline -opc)[2..-1]
+    if string match -q -- '*.lua' $word; and grep -qs '[.]cli\>' -- $word
+      GIBBOUS_COMPLETE=1 gibbous $word </dev/null 2>/dev/null
+      return
+    end
+  end
+end
+complete -c gibbous -a '(__gibbous_options)']]
 
 local function fish()
   local all <const> = commands()
@@ -129,9 +164,11 @@ local function fish()
   for _, o in ipairs(options()) do
     add("__fish_use_subcommand", ("-a %s -d %s"):format(quoted(o.word), quoted(o.line)))
   end
-  each_group(all, function(name, words)
-    add(("'__fish_seen_subcommand_from %s'"):format(name), "-f -a " .. quoted(words or "(gibbous completion names)"))
+  each_group(all, function(name, asked, words)
+    local what <const> = (asked and ("(%s) "):format(asked) or "") .. words
+    add(("'__fish_seen_subcommand_from %s'"):format(name), (name == "sweep" and "" or "-f ") .. "-a " .. quoted(what))
   end)
+  lines[#lines + 1] = FISH_SCRIPT
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -145,6 +182,8 @@ local function names()
   return table.concat(list, "\n") .. "\n"
 end
 
-M.bash, M.zsh, M.fish, M.names = bash, zsh, fish, names
+local function examples() return table.concat(require "gibbous.example".names(), "\n") .. "\n" end
+
+M.bash, M.zsh, M.fish, M.names, M.examples = bash, zsh, fish, names, examples
 
 return M

@@ -35,6 +35,18 @@ local ENVIRONMENT <const> = {
   {"XDG_CACHE_HOME, XDG_STATE_HOME", "where measurements and the history of the prompt are kept"},
 }
 
+local STATUSES <const> = {
+  {"0", "all is well"},
+  {"1", "an error of a script or of a command, or an option of gibbous that there is not"},
+  {"2", "the words of a script are wrong: its gb.cli refused them"},
+  {"3", "a sweep ended, and some of its trials failed"},
+  {"4", "numbers failed in a script: a matrix is not positive definite, a solve did not converge, a value is NaN"},
+  {"5", "memory did not suffice for a script: an expression was refused, or an allocation failed"},
+  {"99", "a worker of a sweep gave its trials back before it was done: start it again"},
+  {"130", "an interrupt, Ctrl-C"},
+  {"143", "gibbous sweep run was ended by SIGTERM"},
+}
+
 return function()
   local lines <const> = {('.TH GIBBOUS 1 "" "gibbous %s" "Gibbous"'):format(core.version)}
   section(lines, "NAME", "gibbous - a Lua workbench for Gaussian processes")
@@ -52,7 +64,8 @@ return function()
   commands(lines, "^[?:]")
   section(lines, "ENVIRONMENT")
   for _, row in ipairs(ENVIRONMENT) do paragraph(lines, row[1], row[2]) end
-  section(lines, "EXIT STATUS", "0 where all is well, 1 after an error, 130 after an interrupt.")
+  section(lines, "EXIT STATUS")
+  for _, row in ipairs(STATUSES) do paragraph(lines, row[1], row[2]) end
   section(lines, "SEE ALSO", "lua(1); gibbous help NAME for any name of the library; gibbous reference OUT.html for all of them.")
   return table.concat(lines, "\n") .. "\n"
 end

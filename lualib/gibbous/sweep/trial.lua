@@ -171,13 +171,19 @@ function M.run(study, store, row, o)
   return out.class
 end
 
+--- A trial of no store, which keeps nothing that is reported.
+function M.unattached(params, folder)
+  local trial <const> = setmetatable({number = 0, seed = 1, dir = folder, params = params}, Trial)
+  private[trial] = {dry = true}
+  return trial
+end
+
 --- Runs the study's function up to its first fit, and prints "need BYTES"; "plain" where it has none.
 function M.dry(study, params, limit)
   local folder <const> = os.tmpname()
   os.remove(folder)
   core.make_folder(folder)
-  local trial <const> = setmetatable({number = 0, seed = 1, dir = folder, params = params}, Trial)
-  private[trial] = {dry = true}
+  local trial <const> = M.unattached(params, folder)
   memory.limit(limit)
   admission.answers(function(planned)
     print(("need %d"):format(memory.report().used + planned()))

@@ -1,0 +1,13 @@
+# What Debian wants compressed, in the tree that a package is made of.
+if(NOT CPACK_GENERATOR STREQUAL "DEB")
+  return()
+endif()
+file(GLOB_RECURSE files ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/gibbous.1 ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/CHANGELOG.md)
+foreach(file IN LISTS files)
+  execute_process(COMMAND gzip -9n ${file} COMMAND_ERROR_IS_FATAL ANY)
+  get_filename_component(name ${file} NAME)
+  if(name STREQUAL "CHANGELOG.md")
+    get_filename_component(folder ${file} DIRECTORY)
+    file(RENAME ${file}.gz ${folder}/changelog.gz)
+  endif()
+endforeach()
