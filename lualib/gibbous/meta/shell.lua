@@ -16,9 +16,6 @@ command["gibbous new NAME [--kind experiment|sweep|module]"] = true
 --- Lists the examples that are built in; shows and runs one; with --copy writes it, or all of them, into a directory.
 command["gibbous example [NAME] [--copy DIR]"] = true
 
---- Runs a study, or shows what it came to: gibbous sweep run SCRIPT -j 2, gibbous sweep table SCRIPT.
-command["gibbous sweep run|work|plan|watch|ls|show|rerun|table|plot|export|report|slurm SCRIPT"] = true
-
 --- What the library found on this machine, and whether it works: each check with what mends it. The status is 0 where all are well.
 command["gibbous doctor [--json]"] = true
 
