@@ -1,4 +1,4 @@
-/* place.c - folders, locks and kinds of file systems. */
+/* place.c - folders, locks, claims, journals and kinds of file systems. */
 #include "system/place.h"
 
 #include <errno.h>
@@ -44,6 +44,59 @@ gb_status gb_lock_take (const char *path, int *fd, gb_error *err) {
   close(*fd);
   *fd = -1;
   return cause == EWOULDBLOCK ? GB_OK : gb_fail(err, GB_EIO, "cannot lock %s: %s", path, strerror(cause));
+}
+
+/* Writes all bytes, in several pieces where the system takes fewer at once. */
+static bool write_all (int fd, const char *at, size_t n) {
+  while (n > 0) {
+    const ssize_t done = write(fd, at, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done == 0) errno = ENOSPC;
+    if (done <= 0) return false;
+    at += done;
+    n -= (size_t)done;
+  }
+  return true;
+}
+
+static gb_status cannot_write (int fd, const char *path, int cause, gb_error *err) {
+  close(fd);
+  return gb_fail(err, GB_EIO, "cannot write %s: %s", path, strerror(cause));
+}
+
+gb_status gb_claim_make (const char *path, const char *text, size_t n, bool *won, gb_error *err) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  *won = fd >= 0;
+  if (fd < 0)
+    return errno == EEXIST ? GB_OK : gb_fail(err, GB_EIO, "cannot make %s: %s", path, strerror(errno));
+  if (write_all(fd, text, n)) {
+    close(fd);
+    return GB_OK;
+  }
+  const int cause = errno;
+  unlink(path);
+  return cannot_write(fd, path, cause, err);
+}
+
+gb_status gb_journal_append (const char *path, const char *text, size_t n, bool durable, gb_error *err) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return gb_fail(err, GB_EIO, "cannot open %s: %s", path, strerror(errno));
+  const off_t before = lseek(fd, 0, SEEK_END);
+  if (before >= 0 && write_all(fd, text, n) && (!durable || fdatasync(fd) == 0)) {
+    close(fd);
+    return GB_OK;
+  }
+  const int cause = errno;
+  if (before >= 0 && ftruncate(fd, before) != 0) { /* a part of the bytes stays: readers pass over it */
+  }
+  return cannot_write(fd, path, cause, err);
+}
+
+gb_status gb_file_cut (const char *path, uint64_t bytes, gb_error *err) {
+  struct stat s;
+  if (stat(path, &s) == 0 && ((uint64_t)s.st_size <= bytes || truncate(path, (off_t)bytes) == 0))
+    return GB_OK;
+  return gb_fail(err, GB_EIO, "cannot cut %s: %s", path, strerror(errno));
 }
 
 bool gb_place_is_remote (const char *path) {

@@ -53,8 +53,8 @@ local function keep_script(self, path)
 end
 
 --- The store of a study, which consists of the trials of the script from now on. Says what changed.
-local function register(study, code, path, folder)
-  local self <const> = store.open(folder, "create")
+local function register(study, code, path, folder, carrier)
+  local self <const> = store.open(folder, "create", carrier)
   local before <const> = self:value "code"
   if study.search ~= "gp" then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
@@ -64,7 +64,7 @@ local function register(study, code, path, folder)
         .. "%d are new\n"):format(stale, kept))
     end
   end
-  if study.search == "gp" then self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
+  if study.search == "gp" then self:want_code(code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -79,10 +79,10 @@ end
 -- Running ---------------------------------------------------------------------------------------------------------------------
 
 local run_options <const> = {j = "count", jobs = "count", store = "string", limit = "string", ["keep-going"] = "flag",
-  ["retry-failed"] = "flag", quiet = "flag"}
+  ["retry-failed"] = "flag", quiet = "flag", journal = "flag"}
 
-local function lock(folder)
-  local held <const> = core.lock(folder .. "/lock")
+local function lock(folder, carrier)
+  local held <const> = store.lock(folder, carrier)
   if not held then
     core.raise("io", ("another `gibbous sweep run` works on %s: wait for it, or help it with `gibbous sweep work SCRIPT`")
       :format(folder))
@@ -105,9 +105,9 @@ local function run(words, alone)
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   local folder <const> = script.folder(study, o.store)
-  core.make_folder(folder)
-  local held <const> = alone and lock(folder) or nil
-  local self <close> = register(study, code, path, folder)
+  local carrier <const> = o.journal and "journal" or nil
+  local held <close> = alone and lock(folder, carrier) or nil
+  local self <close> = register(study, code, path, folder, carrier)
   if o["retry-failed"] then self:again "wanted = 1 AND state = 'failed'" end
   local ok <const>, result <const> = pcall(coordinate, study, self, path, o, rest, alone)
   if held then held:close() end
@@ -145,7 +145,7 @@ end
 
 --- A store to look at: of a script, or by its folder. Gives the store, and the study where there is a script.
 local function look(where, o)
-  if core.file_exists(where .. "/study.db") then return store.open(where, "read"), nil end
+  if store.is(where) then return store.open(where, "read"), nil end
   local study <const>, code <const> = script.load(where)
   return store.open(script.folder(study, o.store), "read"), study, code
 end
@@ -186,7 +186,7 @@ end
 function verbs.rerun(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"},
     "SCRIPT|STORE")
-  local study <const> = core.file_exists(where .. "/study.db") and {} or script.load(where)
+  local study <const> = store.is(where) and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
   local n = 0
   if o.class then n = self:again("wanted = 1 AND class = ?", o.class)

@@ -67,9 +67,7 @@ end
 --- A trial that had too few bytes is tried again with twice as many, where there are more.
 local function grows(self, row)
   if row.class ~= "oom" or row.room >= self.limit or row.attempts >= 4 then return false end
-  local again <const> = self.store:again("id = ?", row.id) == 1
-  self.store.db:run("UPDATE trial SET need = ? WHERE id = ?", math.min(2 * row.room, self.limit), row.id)
-  return again
+  return self.store:grow(row, math.min(2 * row.room, self.limit))
 end
 
 local function note_failure(self, row)
@@ -83,6 +81,7 @@ end
 
 --- What a trial came to, that has ended.
 local function settle(self, r, how)
+  self.store:collect(r.row)
   local row = self.store:trial(r.row.id)
   if row.token == r.row.token then           -- its process ended before it could tell
     local class <const>, message <const> = failure.of_process(how, r.stopped, self.study.time or 0)
@@ -91,7 +90,7 @@ local function settle(self, r, how)
       seconds = core.clock() - r.began, ended = os.time(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
-    self.store:measured(row.id, how.peak)
+    self.store:measured(row, how.peak)
   end
   if row.state == "pending" or row.state == "running" then return end      -- released for more room
   if grows(self, row) then return end
@@ -150,7 +149,7 @@ end
 --- Do other processes run trials of this store? Those of processes that are gone become pending.
 local function others(self)
   self.store:recover(self.host, machine.is_alive)
-  return #self.store:trials "wanted = 1 AND state IN ('running', 'pending')" > 0
+  return self.store:is_open()
 end
 
 local function close(self)
@@ -186,8 +185,8 @@ end
 
 --- Runs a trial that a coordinator has claimed, in this process, which ends with its parent.
 function M.one(study, store, id, token, limit)
-  local row <const> = store:trial(id)
-  if not row or row.token ~= token then
+  local row <const> = store:claimed(id, token)
+  if not row then
     core.raise("closed", ("trial %s is not this process's: it was given to another, or ended"):format(id))
   end
   local about <const> = store:keep("environment", core.json_encode(require "gibbous.doctor".facts()))
