@@ -55,6 +55,8 @@ end
 --- The store of a study, which consists of the trials of the script from now on. Says what changed.
 local function register(study, code, path, folder, carrier)
   local self <const> = store.open(folder, "create", carrier)
+  local damage <const> = self:damage()
+  if damage then io.stderr:write("gibbous: ", damage, "\n") end
   local before <const> = self:value "code"
   if study.search ~= "gp" then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
@@ -113,12 +115,15 @@ local function run(words, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
-    if not require "gibbous.raised".is(result, "interrupted") then error(result, 0) end
+    if not require "gibbous.raised".is(result, "interrupted") then
+      io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
+      error(result, 0)
+    end
     io.stderr:write("gibbous: interrupted; the same line goes on from here\n")
     return INTERRUPTED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
-  return text.tally(self).failed > 0 and SOME_FAILED or true
+  return (result.halted or text.tally(self).failed > 0) and SOME_FAILED or true
 end
 
 function verbs.run(words) return run(words, true) end

@@ -21,7 +21,8 @@ local PATIENCE <const> = 0.005             -- seconds between two looks at what 
 
 ---@class gibbous.sweep.journal: gibbous.sweep.store
 ---@field tables table    the database in memory
----@field trial_at table<string, table>   of each trial: {attempt = greatest, ended = it was acknowledged}
+---@field trial_at table<string, table>   of each trial: {attempt = greatest, ended = it was acknowledged, code, wanted}
+---@field touched table<string, integer>  the last generation in which a trial, or a code, was wanted
 ---@field waiting table[] events that were read too early
 local Store <const> = {__name = "gibbous.sweep.store"}
 local methods <const> = {}
@@ -55,18 +56,17 @@ function general.set(self, e)
   changes.set(self.tables, e)
 end
 
-local function touch(self, key, generation)
-  self.tables:run("INSERT INTO touch VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET generation = MAX(generation, excluded.generation)",
-    key, generation)
-end
+--- A trial or a code is wanted as of this generation.
+local function touch(self, key, generation) self.touched[key] = math.max(self.touched[key] or 0, generation) end
 
 --- Trials that are wanted as of a generation: those that the event names, and all of a code. e.replaces: no others are.
 function general.want(self, e)
   for _, t in ipairs(e.new or {}) do
     if not self.trial_at[t.id] then
-      if self.tables:rows("SELECT 1 FROM trial WHERE number = ?", t.number)[1] then t.number = state.next_number(self.tables) end
+      if self.numbers[t.number] then t.number = state.next_number(self.tables) end
+      self.numbers[t.number] = true
       changes.insert(self.tables, t)
-      self.trial_at[t.id] = {attempt = 0, ended = false}
+      self.trial_at[t.id] = {attempt = 0, ended = false, code = t.code, wanted = true}
     end
   end
   for _, id in ipairs(e.ids or {}) do touch(self, id, e.generation) end
@@ -74,6 +74,17 @@ function general.want(self, e)
   self.generation = math.max(self.generation, e.generation)
   if e.replaces then self.since = math.max(self.since, e.generation) end
   self.rewanted = true
+end
+
+--- Wanted are the trials that were named, or whose code was, in the last event that replaced all others or behind it.
+local function rewant(self)
+  for id, t in pairs(self.trial_at) do
+    local wanted <const> = math.max(self.touched[id] or 0, self.touched[t.code] or 0) >= self.since
+    if wanted ~= t.wanted then
+      self.tables:run("UPDATE trial SET wanted = ? WHERE id = ?", wanted and 1 or 0, id)
+      t.wanted = wanted
+    end
+  end
 end
 
 --- Events of the trial's greatest attempt; false: it must wait.
@@ -130,10 +141,7 @@ local function apply_all(self, list)
   for _, e in ipairs(list) do
     if rank[e.change] and not apply(self, e) then self.waiting[#self.waiting + 1] = e end
   end
-  if self.rewanted then
-    self.tables:run("UPDATE trial SET wanted = EXISTS (SELECT 1 FROM touch WHERE key IN (trial.id, trial.code) AND generation >= ?)",
-      self.since)
-  end
+  if self.rewanted then rewant(self) end
   self.tables:run "COMMIT"
 end
 
@@ -144,7 +152,6 @@ local function events_of(self, id, attempt) return ("%s/events.%d.jsonl"):format
 local function prepare(self)
   self.tables = core.database ":memory:"
   state.make(self.tables)
-  self.tables:run "CREATE TABLE touch (key TEXT PRIMARY KEY, generation INTEGER) WITHOUT ROWID"
   changes.set(self.tables, {key = "version", value = state.VERSION})
   self.pattern = self.folder:gsub("[%*%?%[%]\\]", "\\%0") .. "/journal/*-*-*.jsonl"
 end
@@ -203,7 +210,7 @@ function M.open(folder, mode)
     turns.take(folder, "store", turns.me(), {clock = core.clock()})
   end
   return setmetatable({folder = folder, me = turns.me(), reader = events.reader(), holders = holders.new(), trial_at = {},
-    waiting = {}, stamps = {}, generation = 0, since = 0}, Store)
+    numbers = {}, touched = {}, waiting = {}, stamps = {}, generation = 0, since = 0}, Store)
 end
 
 function methods:close() if self.tables then self.tables:close() end end

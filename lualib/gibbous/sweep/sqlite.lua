@@ -46,17 +46,35 @@ local function check_version(self)
   end
 end
 
-function M.path(folder) return folder .. "/study.db" end
+--- The database; where its folder cannot be written and it was closed well, as a file that nobody writes.
+local function open_database(path, mode)
+  local db <const> = core.database(path, mode)
+  if mode ~= "read" then db:run "PRAGMA journal_mode = WAL" end
+  local ok <const>, why <const> = pcall(db.run, db, "PRAGMA synchronous = NORMAL")
+  if ok then return db end
+  if mode ~= "read" or not tostring(why):find("unable to open", 1, true) then error(why, 0) end
+  if core.file_exists(path .. "-wal") then
+    core.raise("io", ("%s was not closed well, and its folder cannot be written: copy the folder to where it can be"):format(path))
+  end
+  return core.database(path, "frozen")
+end
 
 function M.open(folder, mode)
-  local path <const> = M.path(folder)
+  local path <const> = folder .. "/study.db"
   if mode == "create" then core.make_folder(folder .. "/trials") end
-  local self <const> = setmetatable({folder = folder, path = path, db = core.database(path, mode), holders = holders.new()}, Store)
-  if mode ~= "read" then self.db:run "PRAGMA journal_mode = WAL" end
-  self.db:run "PRAGMA synchronous = NORMAL"
+  local self <const> = setmetatable({folder = folder, path = path, db = open_database(path, mode), holders = holders.new()}, Store)
   if mode == "create" then make_tables(self) end
   check_version(self)
   return self
+end
+
+--- Raises where the file is damaged: it is read as a whole. Gives no words, for nothing can be left out.
+function Store:damage()
+  local ok <const>, rows <const> = pcall(self.db.rows, self.db, "PRAGMA quick_check(1)")
+  local found <const> = ok and rows[1].quick_check or tostring(rows)
+  if found == "ok" then return nil end
+  core.raise("format", ("%s is damaged: %s. Move it away and run the sweep again, or take it from a copy; `sqlite3 study.db .recover` "
+    .. "saves what can be read"):format(self.path, found))
 end
 
 function Store:close() self.db:close() end
