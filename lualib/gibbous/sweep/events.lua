@@ -7,10 +7,13 @@ local M <const> = {}
 local DIGITS <const> = 8
 local MOST <const> = 1000000              -- bytes of an event, within what core.json_decode takes
 
---- Texts are JSON's: bytes that are no UTF-8 become '?'.
+--- Texts are JSON's: zeros, and bytes that are no UTF-8, become '?'.
 local function printable(e)
   for key, v in pairs(e) do
-    if type(v) == "string" and not utf8.len(v) then e[key] = v:gsub("[\x80-\xff]", "?") end
+    if type(v) == "string" then
+      local text <const> = utf8.len(v) and v or v:gsub("[\x80-\xff]", "?")
+      e[key] = text:gsub("\0", "?")
+    end
   end
   return e
 end

@@ -92,8 +92,8 @@ local of_attempt <const> = {}
 
 function of_attempt.acknowledge(self, e, t)
   if t.ended then return true end
-  t.ended = true
-  self.tables:run("UPDATE trial SET state = 'running', token = ? WHERE id = ? AND state = 'pending'", e.token, e.id)
+  t.ended = true                             -- whoever has it by now: it is the result of this attempt
+  self.tables:run("UPDATE trial SET state = 'running', token = ? WHERE id = ?", e.token, e.id)
   changes.acknowledge(self.tables, e)
   return true
 end

@@ -126,7 +126,7 @@ end
 
 --- The process of a claimed trial is this one. e: pid, started.
 function changes.started(db, e)
-  return db:run("UPDATE trial SET pid = ?, pid_started = ? WHERE id = ? AND token = ?", e.pid, e.started, e.id, e.token)
+  return db:run("UPDATE trial SET pid = ?, pid_started = ? WHERE id = ? AND attempts = ?", e.pid, e.started, e.id, e.attempt)
 end
 
 --- A running trial becomes pending. e: need (bytes), class, message, room, peak and seconds of the attempt.
@@ -167,8 +167,8 @@ end
 
 --- A value on the way. e: step, value, seconds.
 function changes.report(db, e)
-  return db:run("INSERT OR REPLACE INTO report SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM trial WHERE id = ? AND token = ?)",
-    e.id, e.step, e.value, e.seconds, e.id, e.token)
+  return db:run("INSERT OR REPLACE INTO report SELECT ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM trial WHERE id = ? AND attempts = ?)",
+    e.id, e.step, e.value, e.seconds, e.id, e.attempt)
 end
 
 --- The holder of running trials is there. e: ids, host, beat (differs from the last one).
