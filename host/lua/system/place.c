@@ -70,7 +70,8 @@ static int append (lua_State *L) {
 static int cut (lua_State *L) {
   gb_error err;
   const lua_Integer bytes = lgb_checkinteger(L, 2);
-  if (bytes < 0) return lgb_argerror(L, 2, "0 bytes or more expected");
+  if (bytes < 0)
+    return lgb_fail(L, GB_EOPTION, "a file is cut to 0 bytes or more, got %lld", (long long)bytes);
   lgb_result(L, gb_file_cut(lgb_checkstring(L, 1), (uint64_t)bytes, &err), &err);
   return 0;
 }

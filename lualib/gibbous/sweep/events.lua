@@ -1,5 +1,5 @@
---- Events in files, one JSON line each with a digest of it: {"sum":"8 digits","event":{...}}. A file has one writer, and readers that
--- take what is new. A line that is cut, or differs from its digest, is passed over.
+--- Events in files, one JSON line each with a digest of it: {"sum":"8 digits","event":{...}}. A file has one writer, and readers
+-- that take what is new. A line that is cut, or differs from its digest, is passed over.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

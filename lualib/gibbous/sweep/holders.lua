@@ -1,5 +1,6 @@
---- Which running trials have no process any more. On this host the kernel knows; a process of another host shows that it is there by a
--- beat that changes, and is taken for dead when this process has seen none for a minute of its own clock: no clocks are compared.
+--- Which running trials have no process any more. On this host the kernel knows; a process of another host shows that it is there
+-- by a beat that changes, and is taken for dead when this process has seen none for a minute of its own clock: no clocks are
+-- compared.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

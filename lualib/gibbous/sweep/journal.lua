@@ -4,183 +4,30 @@
 --   trials/ID/events.K.jsonl          events of the process of attempt K, until its coordinator has copied them
 --   claims/ID.K, plan.G, run.N        files that one process alone could make (turns.lua)
 --
--- What is known is a database in memory to which all events were applied; new ones are read before each query. Events name the trial
--- and the attempt that they are about, so that the order in which files are read does not matter: the state of a trial is that of its
--- greatest attempt, whose acknowledgement wins over its release; an event whose attempt has not been read yet waits.
+-- What is known is a database in memory to which all events were applied (known.lua); new ones are read before each query.
 local core <const> = require "gibbous.core"
 local events <const> = require "gibbous.sweep.events"
 local holders <const> = require "gibbous.sweep.holders"
+local known <const> = require "gibbous.sweep.known"
 local state <const> = require "gibbous.sweep.state"
 local turns <const> = require "gibbous.sweep.turns"
 
-local M <const> = {}
+local M <const> = {lock = require "gibbous.sweep.run_lock"}
 
-local changes <const> = state.changes
 local CHUNK <const> = 200                  -- trials that one line tells of
 local PATIENCE <const> = 0.005             -- seconds between two looks at what another process has
 
----@class gibbous.sweep.journal: gibbous.sweep.store
----@field tables table    the database in memory
----@field trial_at table<string, table>   of each trial: {attempt = greatest, ended = it was acknowledged, code, wanted}
----@field touched table<string, integer>  the last generation in which a trial, or a code, was wanted
----@field waiting table[] events that were read too early
+---@class gibbous.sweep.journal: gibbous.sweep.store, gibbous.sweep.known
+---@field me table         this process, as an owner
+---@field out string?      the file that it writes
+---@field is_trial boolean?   it is the process of a trial, which knows the others' events only where it asks
 local Store <const> = {__name = "gibbous.sweep.store"}
 local methods <const> = {}
 for name, f in pairs(state.queries) do methods[name] = f end
 
--- Applying events -------------------------------------------------------------------------------------------------------------
-
---- What is applied first of one attempt.
-local rank <const> = {open = 0, want = 1, set = 1, keep = 1, claim = 2, started = 3, beat = 4, report = 4, measured = 4,
-  acknowledge = 5, release = 6, again = 7}
-
---- Events of a study; true: applied.
-local general <const> = {}
-
-function general.open(_, e)
-  if math.type(e.version) ~= "integer" or e.version > state.VERSION then
-    core.raise("format", ("a journal of version %s, this program knows %d: a newer gibbous reads it"):format(tostring(e.version),
-      state.VERSION))
-  end
-end
-
-function general.keep(self, e) changes.keep(self.tables, e) end
-
-function general.beat(self, e) changes.beat(self.tables, e) end
-
---- The value of the greatest stamp stays; of two equal ones, that of the process whose name is greater.
-function general.set(self, e)
-  local last <const> = self.stamps[e.key]
-  if last and (last.stamp > e.stamp or last.stamp == e.stamp and last.by >= e.by) then return end
-  self.stamps[e.key] = e
-  changes.set(self.tables, e)
-end
-
---- A trial or a code is wanted as of this generation.
-local function touch(self, key, generation) self.touched[key] = math.max(self.touched[key] or 0, generation) end
-
---- Trials that are wanted as of a generation: those that the event names, and all of a code. e.replaces: no others are.
-function general.want(self, e)
-  for _, t in ipairs(e.new or {}) do
-    if not self.trial_at[t.id] then
-      if self.numbers[t.number] then t.number = state.next_number(self.tables) end
-      self.numbers[t.number] = true
-      changes.insert(self.tables, t)
-      self.trial_at[t.id] = {attempt = 0, ended = false, code = t.code, wanted = true}
-    end
-  end
-  for _, id in ipairs(e.ids or {}) do touch(self, id, e.generation) end
-  if e.code then touch(self, e.code, e.generation) end
-  self.generation = math.max(self.generation, e.generation)
-  if e.replaces then self.since = math.max(self.since, e.generation) end
-  self.rewanted = true
-end
-
---- Wanted are the trials that were named, or whose code was, in the last event that replaced all others or behind it.
-local function rewant(self)
-  for id, t in pairs(self.trial_at) do
-    local wanted <const> = math.max(self.touched[id] or 0, self.touched[t.code] or 0) >= self.since
-    if wanted ~= t.wanted then
-      self.tables:run("UPDATE trial SET wanted = ? WHERE id = ?", wanted and 1 or 0, id)
-      t.wanted = wanted
-    end
-  end
-end
-
---- Events of the trial's greatest attempt; false: it must wait.
-local of_attempt <const> = {}
-
-function of_attempt.acknowledge(self, e, t)
-  if t.ended then return true end
-  t.ended = true                             -- whoever has it by now: it is the result of this attempt
-  self.tables:run("UPDATE trial SET state = 'running', token = ? WHERE id = ?", e.token, e.id)
-  changes.acknowledge(self.tables, e)
-  return true
-end
-
-function of_attempt.release(self, e, t)
-  if not t.ended then changes.release(self.tables, e) end
-  return true
-end
-
-function of_attempt.again(self, e, t)
-  if t.ended then changes.again(self.tables, e) end
-  return t.ended
-end
-
---- Applies an event; false where it must wait for others.
-local function apply(self, e)
-  if general[e.change] then
-    general[e.change](self, e)
-    return true
-  end
-  local t <const> = self.trial_at[e.id]
-  if not t or e.change ~= "claim" and e.attempt > t.attempt then return false end
-  if e.attempt < t.attempt then return true end
-  if of_attempt[e.change] then return of_attempt[e.change](self, e, t) end
-  if e.change == "claim" then
-    if e.attempt == t.attempt then return true end
-    t.attempt, t.ended = e.attempt, false
-  end
-  changes[e.change](self.tables, e)
-  return true
-end
-
---- Applies a list; those that must wait stay for the next one.
-local function apply_all(self, list)
-  for i, e in ipairs(list) do e.place = i end
-  table.sort(list, function(a, b)
-    local m <const>, n <const> = a.attempt or 0, b.attempt or 0
-    if m ~= n then return m < n end
-    local p <const>, q <const> = rank[a.change] or 0, rank[b.change] or 0
-    if p ~= q then return p < q end
-    return a.place < b.place
-  end)
-  self.waiting, self.rewanted = {}, false
-  self.tables:run "BEGIN"
-  for _, e in ipairs(list) do
-    if rank[e.change] and not apply(self, e) then self.waiting[#self.waiting + 1] = e end
-  end
-  if self.rewanted then rewant(self) end
-  self.tables:run "COMMIT"
-end
-
--- Reading ---------------------------------------------------------------------------------------------------------------------
-
-local function events_of(self, id, attempt) return ("%s/events.%d.jsonl"):format(self:folder_of(id), attempt) end
-
-local function prepare(self)
-  self.tables = core.database ":memory:"
-  state.make(self.tables)
-  changes.set(self.tables, {key = "version", value = state.VERSION})
-  self.pattern = self.folder:gsub("[%*%?%[%]\\]", "\\%0") .. "/journal/*-*-*.jsonl"
-end
-
-local function read_journals(self)
-  local list <const>, before <const> = self.waiting, #self.waiting
-  for _, path in ipairs(core.glob(self.pattern)) do self.reader:read(path, list) end
-  if #list > before then apply_all(self, list) end
-end
-
-local function read_trials(self)
-  local list <const>, before <const> = self.waiting, #self.waiting
-  for _, t in ipairs(self.tables:rows "SELECT id, attempts FROM trial WHERE state = 'running'") do
-    self.reader:read(events_of(self, t.id, t.attempts), list)
-  end
-  if #list > before then apply_all(self, list) end
-end
-
---- Reads what is new. The database is there after the first time.
-local function refresh(self)
-  if not self.tables then prepare(self) end
-  read_journals(self)
-  read_trials(self)
-  return self.tables
-end
-
 --- self.db is what is known now.
 function Store.__index(self, key)
-  if key == "db" then return refresh(self) end
+  if key == "db" then return known.refresh(self) end
   return methods[key]
 end
 
@@ -209,8 +56,9 @@ function M.open(folder, mode)
     for _, name in ipairs{"claims", "journal", "trials"} do core.make_folder(folder .. "/" .. name) end
     turns.take(folder, "store", turns.me(), {clock = core.clock()})
   end
-  return setmetatable({folder = folder, me = turns.me(), reader = events.reader(), holders = holders.new(), trial_at = {},
-    numbers = {}, touched = {}, waiting = {}, stamps = {}, generation = 0, since = 0}, Store)
+  local self <const> = known.fields()
+  self.folder, self.me, self.holders = folder, turns.me(), holders.new()
+  return setmetatable(self, Store)
 end
 
 function methods:close() if self.tables then self.tables:close() end end
@@ -242,15 +90,15 @@ end
 
 --- The number of the next change of the study, which this process alone may make.
 local function next_generation(self)
-  local g = refresh(self) and self.generation + 1
+  local g = known.refresh(self) and self.generation + 1
   while not turns.take(self.folder, "plan." .. g, self.me) do
     local gone <const> = turns.is_gone(self.folder, (turns.owner(self.folder, "plan." .. g)), "plan." .. g, self.me, self.holders)
-    refresh(self)                            -- behind the look: what it wrote before it went is read
+    known.refresh(self)                            -- behind the look: what it wrote before it went is read
     if self.generation >= g then g = self.generation + 1
     elseif gone then g = g + 1
     else core.wait({}, PATIENCE) end
   end
-  refresh(self)
+  known.refresh(self)
   return g
 end
 
@@ -308,8 +156,8 @@ local function turn_on_host(self)
   end
 end
 
---- Tries to be the one that has the next attempt of a row. An attempt whose process went before it could say so is passed over. True,
--- false; nil: what is known has changed.
+--- Tries to be the one that has the next attempt of a row. An attempt whose process went before it could say so is passed over.
+-- True, false; nil: what is known has changed.
 local function win(self, row, o)
   while true do
     local name <const> = ("%s.%d"):format(row.id, row.attempts)
@@ -353,7 +201,7 @@ function methods:claimed(id, token)
   local record <const> = turns.owner(self.folder, ("%s.%d"):format(id, attempt))
   local row <const> = record and record.row
   if not row or row.token ~= token then return nil end
-  self.out, self.is_trial = events_of(self, id, attempt), true
+  self.out, self.is_trial = known.events_of(self, id, attempt), true
   return row
 end
 
@@ -380,7 +228,7 @@ end
 
 --- Copies what the process of a trial has told, now that it has ended.
 function methods:collect(row)
-  local path <const> = events_of(self, row.id, row.attempts)
+  local path <const> = known.events_of(self, row.id, row.attempts)
   local list <const>, kept <const> = {}, {}
   events.reader():read(path, list)
   for _, e in ipairs(list) do
@@ -419,46 +267,6 @@ end
 
 function methods:report(row, step, value, seconds)
   write(self, {about(row, "report", {step = step, value = value, seconds = seconds})})
-end
-
--- The one run -----------------------------------------------------------------------------------------------------------------
-
---- Waits until the owner on another host has shown that it is there, or was silent for a minute. Is it gone?
-local function wait_for_sign(folder, owner, name, me)
-  local seen <const>, journal <const> = holders.new(), owner and folder .. "/journal/" .. turns.journal_of(owner)
-  local first <const> = journal and core.file_stamp(journal)
-  if turns.is_gone(folder, owner, name, me, seen) then return true end
-  if owner and owner.host == me.host then return false end
-  io.stderr:write(("gibbous: a run on %s may work on %s: waiting a minute for a sign of it\n"):format(owner and owner.host
-    or "another host", folder))
-  while not turns.is_gone(folder, owner, name, me, seen) do
-    if journal and core.file_stamp(journal) ~= first then return false end
-    core.wait({}, 0.5)
-  end
-  return true
-end
-
---- The right to be the one `run` of a folder, until it is closed; nil where another process has it.
-function M.lock(folder)
-  core.make_folder(folder .. "/claims")
-  core.make_folder(folder .. "/journal")
-  local me <const> = turns.me()
-  while true do
-    local n <const> = turns.last(folder, "run")
-    local name <const> = "run." .. n
-    local owner <const>, over <const> = turns.owner(folder, name)
-    if n > 0 and not over and not wait_for_sign(folder, owner, name, me) then return nil end
-    local mine <const> = "run." .. n + 1
-    if turns.take(folder, mine, me) then
-      if n > 0 then os.remove(folder .. "/claims/" .. name) end      -- never the last one: its number would be given again
-      local held <const> = {}
-      function held:close()
-        if not self.closed then turns.give_back(folder, mine) end
-        self.closed = true
-      end
-      return setmetatable(held, {__close = held.close})
-    end
-  end
 end
 
 return M

@@ -1,5 +1,5 @@
---- The log of a trial, which stays small whatever the trial prints: of a longer one the first part and the latest lines are kept. The
--- trial writes to its end, wherever that is.
+--- The log of a trial, which stays small whatever the trial prints: of a longer one the first part and the latest lines are kept.
+-- The trial writes to its end, wherever that is.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}

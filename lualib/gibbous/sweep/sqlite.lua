@@ -73,8 +73,8 @@ function Store:damage()
   local ok <const>, rows <const> = pcall(self.db.rows, self.db, "PRAGMA quick_check(1)")
   local found <const> = ok and rows[1].quick_check or tostring(rows)
   if found == "ok" then return nil end
-  core.raise("format", ("%s is damaged: %s. Move it away and run the sweep again, or take it from a copy; `sqlite3 study.db .recover` "
-    .. "saves what can be read"):format(self.path, found))
+  core.raise("format", ("%s is damaged: %s. Move it away and run the sweep again, or take it from a copy; "
+    .. "`sqlite3 study.db .recover` saves what can be read"):format(self.path, found))
 end
 
 function Store:close() self.db:close() end

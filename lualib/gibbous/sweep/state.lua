@@ -1,5 +1,5 @@
---- What a sweep knows, as tables of an SQLite database, and the changes of them: one statement or a few each, for the carrier to make
--- in a transaction. The carriers of a store (sqlite.lua, journal.lua) differ in who may change what, and in what lasts.
+--- What a sweep knows, as tables of an SQLite database, and the changes of them: one statement or a few each, for the carrier to
+-- make in a transaction. The carriers of a store (sqlite.lua, journal.lua) differ in who may change what, and in what lasts.
 --
 -- States of a trial: pending -> running -> done (classes ok, pruned) or failed (all others). A running one whose process is gone
 -- becomes pending again. An attempt of a trial is known by its number, and its holder by a token; only the holder ends it.
@@ -140,8 +140,8 @@ function changes.release(db, e)
   return changed
 end
 
---- A running trial ends. e: class, message, fingerprint, result (JSON), metric, peak, resident, seconds, ended, data and environment
--- (digests or JSON), cell.
+--- A running trial ends. e: class, message, fingerprint, result (JSON), metric, peak, resident, seconds, ended, data and
+-- environment (digests or JSON), cell.
 function changes.acknowledge(db, e)
   local changed <const> = db:run([[UPDATE trial SET state = ?, class = ?, message = ?, fingerprint = ?, result = ?,
     metric = ?, peak = COALESCE(?, peak), resident = COALESCE(?, resident), seconds = ?, ended = ?, data = COALESCE(?, data),
@@ -161,8 +161,8 @@ end
 
 --- An ended trial becomes pending. e: need.
 function changes.again(db, e)
-  return db:run("UPDATE trial SET state = 'pending', token = NULL, need = COALESCE(?, need) WHERE id = ? AND attempts = ? AND state IN "
-    .. "('done', 'failed')", e.need, e.id, e.attempt)
+  return db:run([[UPDATE trial SET state = 'pending', token = NULL, need = COALESCE(?, need)
+    WHERE id = ? AND attempts = ? AND state IN ('done', 'failed')]], e.need, e.id, e.attempt)
 end
 
 --- A value on the way. e: step, value, seconds.

@@ -1,6 +1,6 @@
 --- What one process has and no other, on file systems without locks: a file that it made and nobody else can make again,
--- FOLDER/claims/NAME. It tells its owner, {host, pid, started}, and more. A file is never taken away while a process could still want
--- its name; what is taken again and again has a number in its name.
+-- FOLDER/claims/NAME. It tells its owner, {host, pid, started}, and more. A file is never taken away while a process could still
+-- want its name; what is taken again and again has a number in its name.
 local core <const> = require "gibbous.core"
 local machine <const> = require "gibbous.sweep.machine"
 
