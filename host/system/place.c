@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -64,18 +66,46 @@ static gb_status cannot_write (int fd, const char *path, int cause, gb_error *er
   return gb_fail(err, GB_EIO, "cannot write %s: %s", path, strerror(cause));
 }
 
-gb_status gb_claim_make (const char *path, const char *text, size_t n, bool *won, gb_error *err) {
+/* A new file with this text; its descriptor, or -1: errno says why, and nothing is left. */
+static int new_file (const char *path, const char *text, size_t n) {
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  *won = fd >= 0;
-  if (fd < 0)
-    return errno == EEXIST ? GB_OK : gb_fail(err, GB_EIO, "cannot make %s: %s", path, strerror(errno));
-  if (write_all(fd, text, n)) {
-    close(fd);
-    return GB_OK;
-  }
+  if (fd < 0 || write_all(fd, text, n)) return fd;
   const int cause = errno;
+  close(fd);
   unlink(path);
-  return cannot_write(fd, path, cause, err);
+  errno = cause;
+  return -1;
+}
+
+/* Gives the file 'temp', open at fd, the name 'path' too. A server may do so and its answer be lost: the number of names tells. */
+static int give_name (int fd, const char *temp, const char *path) {
+  struct stat s;
+  if (link(temp, path) == 0) return 0;
+  const int cause = errno;
+  return fstat(fd, &s) == 0 && s.st_nlink == 2 ? 0 : cause;
+}
+
+/* The name is given to a file that is whole. Where a file system has no second names, the file itself is made under its name. */
+gb_status gb_claim_make (const char *path, const char *text, size_t n, bool *won, gb_error *err) {
+  char temp[PATH_MAX];
+  *won = false;
+  uint64_t mark; /* so that no other process, on any host, takes the same name */
+  if (getrandom(&mark, sizeof mark, 0) != (ssize_t)sizeof mark)
+    return gb_fail(err, GB_EIO, "cannot make %s: no random number", path);
+  if ((size_t)snprintf(temp, sizeof temp, "%s.tmp-%016" PRIx64, path, mark) >= sizeof temp)
+    return gb_fail(err, GB_EIO, "cannot make %s: the name is too long", path);
+  int fd = new_file(temp, text, n), bad = fd < 0 ? errno : give_name(fd, temp, path);
+  if (fd >= 0) {
+    close(fd);
+    unlink(temp);
+    if (bad == EPERM || bad == EOPNOTSUPP || bad == ENOSYS || bad == EMLINK) {
+      fd = new_file(path, text, n);
+      bad = fd < 0 ? errno : 0;
+      if (fd >= 0) close(fd);
+    }
+  }
+  *won = bad == 0;
+  return bad == 0 || bad == EEXIST ? GB_OK : gb_fail(err, GB_EIO, "cannot make %s: %s", path, strerror(bad));
 }
 
 gb_status gb_journal_append (const char *path, const char *text, size_t n, bool durable, gb_error *err) {

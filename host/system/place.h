@@ -15,8 +15,8 @@ gb_status gb_folder_make (const char *path, gb_error *err);
 ** or when the descriptor is closed. Errors: EIO. */
 gb_status gb_lock_take (const char *path, int *fd, gb_error *err);
 
-/* Makes a file that is not there, with this text: of several processes that try, on any host, one is told that it won. A process that is
-** killed may leave the file with a part of the text. Errors: EIO, also where the text cannot be written; then there is no file. */
+/* Makes a file that is not there, with this text: of several processes that try, on any host, one is told that it won. The file is there
+** with all of the text, but on file systems without hard links, where a process that is killed may leave a part. Errors: EIO. */
 gb_status gb_claim_make (const char *path, const char *text, size_t n, bool *won, gb_error *err);
 
 /* Adds bytes to the end of a file that no other process writes: all of them, or none. A missing file is made. durable: they are on the
