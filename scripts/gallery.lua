@@ -1,5 +1,6 @@
 --- A page of figures by which the looks of gb.plot are judged: sizes, ranges, gaps, logs, styles, panels, models.
--- Run: build/gibbous scripts/gallery.lua [folder]: writes a PNG and an SVG a case, and index.html; --text COLUMNS prints them all.
+-- Run: build/gibbous scripts/gallery.lua [folder]: writes a PNG and an SVG a case, and index.html; --text COLUMNS [ascii] prints
+-- them all.
 local gb <const> = require "gibbous"
 
 local NAN <const> = 0 / 0
@@ -125,14 +126,78 @@ local cases <const> = {
     local a <const> = gb.rand(300, 2, {seed = 1})
     return gb.plot.memory(gb.plan(a:matmul(a:t()):exp():sum()))
   end},
+  {"memory_run", function()
+    local a <const> = gb.rand(300, 2, {seed = 1})
+    return gb.plot.memory(gb.plan(a:matmul(a:t()):exp():sum()), {run = true})
+  end},
+  {"posterior_tasks", function()
+    local xs <const> = gb.rand(40, 1, {seed = 3})
+    local y <const>, m <const> = (6 * xs):sin():squeeze(2), gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
+    m:fit(xs, gb.stack({y + 0.1 * gb.randn(40, {seed = 9}), 1 - 2 * y}, 2), {steps = 10})
+    return gb.plot.posterior(m)
+  end},
+  {"slices", function()
+    local xs <const>, m <const> = gb.rand(80, 4, {seed = 1}), gb.gp.exact{kernel = gb.kernels.rbf{ard = true}, noise = 0.1}
+    m:fit(xs, (6 * xs:select(2, 1)):sin() + xs:select(2, 2) ^ 2 + 0.1 * gb.randn(80, {seed = 2}), {steps = 20})
+    return gb.plot.posterior(m, {names = {"depth", "width", "age", "load"}})
+  end},
+  -- hard ones
+  {"scales_apart", function() return fig{title = "1e300 and 1e-300", yscale = "log"}:line({1, 2, 3}, {1e300, 1e-300, 1}) end},
+  {"all_negative_log", function() return fig{title = "nothing above 0", yscale = "log"}:line({1, 2, 3}, {-1, -2, 0}) end},
+  {"one_second", function() return fig{title = "one second of this century", xlabel = "unix time"}:line(1.7e9 + 0.1 * x, x) end},
+  {"four_centuries", function() return fig{title = "four centuries", xlabel = "s"}:line(1.26e9 * x, x) end},
+  {"no_width", function() return fig{title = "no width"}:line({2, 2, 2}, {1, 2, 3}):band({2, 2}, {0, 1}, {1, 2}) end},
+  {"long_labels", function()
+    return fig{title = ("a long title "):rep(20), xlabel = ("a long label "):rep(20), ylabel = ("a long label "):rep(20)}
+      :line(x, x, {label = ("a long entry "):rep(10)})
+  end},
+  {"unicode", function()
+    return fig{title = "e\u{301} a\u{308} \u{65e5}\u{672c}\u{8a9e}", xlabel = "\u{6e29}\u{5ea6}", ylabel = "\u{3c3}\u{b2}"}
+      :line(x, x, {label = "cafe\u{301} \u{6f22}\u{5b57}"}):line(x, 2 * x, {label = "plain"})
+  end},
+  {"twenty_panels", function()
+    local f <const> = fig{rows = 4, cols = 5, title = "twenty panels"}
+    for r = 1, 4 do
+      for c = 1, 5 do f:panel(r, c):axes{title = ("%d, %d"):format(r, c)}:line(x, (0.2 * r * c * x):sin()) end
+    end
+    return f
+  end},
+  {"shared_apart", function()
+    local f <const> = fig{rows = 2, cols = 1, share_x = true, title = "one axis, scales apart"}
+    f:panel(1):line(0.1 * x, x)
+    f:panel(2):line(1000 * x, 1e6 * x)
+    return f
+  end},
+  {"long_legend", function() return curves(fig{title = "thirty entries"}, 30) end},
+  {"constant_map", function() return fig{title = "a constant map"}:heatmap(gb.ones(5, 5)) end},
+  {"holes_in_map", function()
+    return fig{title = "a map with holes"}:heatmap(gb.tensor{{1, NAN, 3}, {math.huge, 2, -math.huge}})
+  end},
+  {"errors_with_nan", function()
+    return fig{title = "error bars with NaN"}:errorbar({1, 2, 3, 4}, {1, NAN, 3, 4}, {0.1, 0.2, NAN, math.huge})
+  end},
+  {"one_value", function() return fig{title = "a histogram of one value"}:hist({42}) end},
+  {"plane", function() return fig{title = "contours of a plane"}:contour(x:unsqueeze(1) + x:unsqueeze(2)) end},
+  {"constant_contour", function() return fig{title = "contours of a constant"}:contour(gb.ones(10, 10)) end},
+  {"last_bit", function() return fig{title = "a range of one bit"}:line({1, 2}, {1, 1 + 2 ^ -52}) end},
+  {"denormal", function() return fig{title = "denormal numbers"}:line({1, 2}, {5e-324, 1e-320}) end},
+  {"row_map", function() return fig{title = "a map of one row", aspect = "equal"}:heatmap(gb.rand(1, 50, {seed = 1})) end},
+  {"opacity", function()
+    return fig{title = "faint dots add up"}:scatter(gb.randn(300, {seed = 1}), gb.randn(300, {seed = 2}), {alpha = 0.2, size = 20})
+  end},
+  {"many_names", function()
+    local names <const> = {}
+    for i = 1, 40 do names[i] = {i, "name number " .. i} end
+    return fig{title = "forty names", xticks = names}:columns(gb.range(1, 40), gb.rand(40, {seed = 1}))
+  end},
   {"clusters", function()
     local a <const> = gb.rand(400, 2, {seed = 1})
     return gb.plot.clusters(a, gb.kmeans{k = 5, seed = 1}:fit(a))
   end},
 }
 
-local function print_all(columns)
-  for _, case in ipairs(cases) do print(("-- %s\n%s"):format(case[1], case[2]():text(columns, 18))) end
+local function print_all(columns, ascii)
+  for _, case in ipairs(cases) do print(("-- %s\n%s"):format(case[1], case[2]():text(columns, 18, {ascii = ascii}))) end
 end
 
 local function write_all(folder)
@@ -149,4 +214,4 @@ local function write_all(folder)
   print(("%d figures in %s"):format(#cases, folder))
 end
 
-if arg[1] == "--text" then print_all(math.tointeger(arg[2]) or 80) else write_all(arg[1] or ".") end
+if arg[1] == "--text" then print_all(math.tointeger(arg[2]) or 80, arg[3] == "ascii") else write_all(arg[1] or ".") end

@@ -115,6 +115,10 @@ return {
     os.remove(path)
     return frame, select(2, gb.data.standardize(gb.rand(5, 2)))
   end,
+  sweep = function()
+    return gb.sweep{name = "s", space = {x = {1, 2}}, run = function() return 1 end}, gb.sweep.uniform(0, 1)
+  end,
+  report = function() return gb.report{title = "t"}:text "x" end,
   figure = function()
     local fig <const> = gb.plot.figure{title = "t"}:line({1, 2}, {1, 2})
     return fig

@@ -36,10 +36,18 @@ void gb_outfile_abandon (gb_outfile *f) {
   *f = (gb_outfile){.fd = -1};
 }
 
+/* The folder of a path with one; 0: the one in which the process works. */
+static int folder_length (const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : slash == path ? 1 : (int)(slash - path);
+}
+
 static gb_status failed (gb_outfile *f, const char *path, gb_error *err) {
-  const int why = errno;
+  const int why = errno, folder = folder_length(path);
   const gb_status st = why == ENOMEM ? GB_ENOMEM : GB_EIO;
-  gb_fail(err, st, "cannot write '%s': %s", path, strerror(why));
+  if (why == ENOENT && folder > 0)
+    gb_fail(err, st, "cannot write '%s': there is no folder '%.*s', create it first", path, folder, path);
+  else gb_fail(err, st, "cannot write '%s': %s", path, strerror(why));
   gb_outfile_abandon(f);
   return st;
 }

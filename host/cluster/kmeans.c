@@ -271,8 +271,10 @@ gb_status gb_kmeans_fit (const gb_kmeans_options *o, size_t npieces, const gb_km
   gb_status st = gb_comm_agree(o->comm, gb_kmeans_furnish(&r, &s, piece, err), err);
   if (st == GB_OK) st = survey(&r, err);
   if (st == GB_OK) st = centre_points(&r, err);
+  gb_stage_begin(GB_STAGE_KMEANS, "k-means", "inertia", (long)o->max_iter);
   if (st == GB_OK) st = gb_kmeans_seed(&r, err);
   if (st == GB_OK) st = gb_kmeans_iterate(&r, err);
+  gb_stage_end(GB_STAGE_KMEANS);
   if (st == GB_OK) publish(&r);
   gb_kmeans_release(&s, piece->device);
   return st;

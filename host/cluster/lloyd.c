@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "cluster/kmeans_fit.h"
 
 static gb_status gather_all (gb_kmeans_run *r, gb_error *err) {
@@ -181,6 +182,7 @@ gb_status gb_kmeans_iterate (gb_kmeans_run *r, gb_error *err) {
   while (out->iterations < r->o->max_iter && !out->converged) {
     GB_TRY(assign_and_gather(r, &moved, err));
     out->history[out->iterations++] = inertia_from_sums(r);
+    gb_stage_at(GB_STAGE_KMEANS, (long)out->iterations, out->history[out->iterations - 1]);
     GB_TRY(fill_empty(r, count_empty(r), &filled, err));
     change = move_centres(r);
     out->converged = moved == 0 || change <= r->o->tol * r->variance;

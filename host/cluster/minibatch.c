@@ -1,6 +1,7 @@
 /* minibatch.c - k-means by mini-batches. */
 #include <math.h>
 
+#include "base/interrupt.h"
 #include "cluster/kmeans_fit.h"
 
 /* What a fit holds beside its result, in one block. */
@@ -92,6 +93,7 @@ static gb_status iterate (work *w, gb_error *err) {
     out->change = before - inertia;
     out->converged = out->iterations > 0 && out->change <= w->o->tol * before;
     out->history[out->iterations++] = inertia;
+    gb_stage_at(GB_STAGE_KMEANS, (long)out->iterations, inertia);
   }
   const gb_kmeans_model m = model_of(w);
   const gb_kmeans_use use = {.inertia = &out->inertia, .kept = out->label[0], .sum = w->sum};

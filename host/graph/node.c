@@ -56,6 +56,7 @@ void gb_node_set_name (gb_node *n, const char *name) {
 }
 
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
+  const gb_graph *g = n->graph;
   char shape[GB_SHAPE_TEXT];
   if (n->op == GB_OP_CONST &&
       *n->name == '\0') { /* a number is one node for all script lines, so it has no line */
@@ -63,8 +64,12 @@ char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]) {
     else snprintf(buf, GB_NODE_TEXT, "the number %.17g", gb_plain(n->attr.f[0]));
     return buf;
   }
-  snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
-           gb_shape_text(gb_node_shape(n), shape), *n->where ? " (" : "", n->where, *n->where ? ")" : "");
+  char called[48] = "";
+  if (g->called != NULL && !g->called(g->called_ud, n, called, sizeof called)) called[0] = '\0';
+  const bool both = *called != '\0' && *n->where != '\0', any = *called != '\0' || *n->where != '\0';
+  snprintf(buf, GB_NODE_TEXT, "%.60s%s%s%s%s%s%.80s%s", n->name, *n->name ? " " : "",
+           gb_shape_text(gb_node_shape(n), shape), any ? " (" : "", called, both ? ", " : "", n->where,
+           any ? ")" : "");
   return buf;
 }
 

@@ -104,6 +104,9 @@ struct gb_graph {
   void (*broken)(void *ud,
                  uint64_t serial); /* called when a promise is released that was never kept; must not raise */
   void *broken_ud;
+  /* Writes what the script calls a node, for errors; false: nothing. Must neither raise nor allocate. */
+  bool (*called)(void *ud, const gb_node *n, char *buf, size_t size);
+  void *called_ud;
   uint64_t calling; /* serial of the CALL that is running, and the line that built it */
   const char *calling_where;
   void *calling_home; /* its memory at the home of the graph's device, NULL: none (gb_call.home_bytes) */
@@ -148,7 +151,7 @@ void gb_graph_end_measured (gb_graph *g, uint64_t from);
 /* Gives a node its name unless it has one. 'name' is copied. */
 void gb_node_set_name (gb_node *n, const char *name);
 
-/* "X_train 500x3 (script.lua:14)", as far as known. Returns 'buf'. */
+/* "500x3 (X_train, script.lua:14)", as far as known; a leaf with a name has it before its shape. Returns 'buf'. */
 #define GB_NODE_TEXT 256
 char *gb_node_text (const gb_node *n, char buf[GB_NODE_TEXT]);
 

@@ -486,8 +486,10 @@ static gb_status shape_cat (const rule *r) {
     const gb_shape *t = shape_at(r, i), level = t->ndim == s.ndim ? with_dim(t, axis, s.dim[axis]) : *t;
     if (!gb_shape_equal(&level, &s)) {
       const rule pair = {.op = r->op, .nin = 2, .in = (gb_node *const[]){r->in[0], r->in[i]}, .err = r->err};
-      return bad_shape(&pair, t->ndim == s.ndim ? "shapes differ in another axis than the joined one"
-                                                : "numbers of dimensions differ (unsqueeze adds one)");
+      return bad_shape(&pair,
+                       t->ndim == s.ndim
+                           ? "shapes differ in another axis than the joined one (only that one may differ)"
+                           : "numbers of dimensions differ (unsqueeze adds one)");
     }
     if (__builtin_add_overflow(s.dim[axis], t->dim[axis], &s.dim[axis]))
       return bad_shape(r, "size overflows");

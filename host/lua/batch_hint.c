@@ -49,7 +49,7 @@ static int lazy (lua_State *L) {
     const lua_Integer axis = axis_of(x, batch);
     if (axis < 1 || axis > shape->ndim) {
       char text[GB_NODE_TEXT];
-      lgb_fail(L, GB_EINDEX, "lazy: option 'batch' = %d is not an axis of %s", (int)batch,
+      lgb_fail(L, GB_EINDEX, "lazy: option 'batch' = %d is not an axis of %s: axes count from 1", (int)batch,
                gb_node_text(x, text));
     }
     if (first != NULL && shape->dim[axis - 1] != extent) {

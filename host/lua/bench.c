@@ -14,8 +14,8 @@ static void set_rate (lua_State *L, const char *key, double rate) {
 /* core.rates([seconds [, threads]]) -> {isa, fma, issue, exp2}: 64-byte vector instructions a second, f32
 ** exp2 elements a second; fma of all threads together, the others of one */
 static int bench_rates (lua_State *L) {
-  const double seconds = luaL_optnumber(L, 1, 0.2);
-  const lua_Integer threads = luaL_optinteger(L, 2, 1);
+  const double seconds = lgb_numberor(L, 1, 0.2);
+  const lua_Integer threads = lgb_integeror(L, 2, 1);
   lgb_argcheck(L, seconds > 0 && seconds <= 60, 1, "0 to 60 seconds");
   lgb_argcheck(L, threads >= 1 && threads <= MOST_THREADS, 2, "1 to 256 threads");
   const gb_device *dev = lgb_session_of(L)->device;

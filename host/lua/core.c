@@ -203,6 +203,7 @@ static const luaL_Reg internal_functions[] = {{"as_tensor", core_as_tensor},
                                               {"raise", lgb_core_raise},
                                               {"source", lgb_embed_source},
                                               {"symmetric", core_symmetric},
+                                              {"told", lgb_core_told},
                                               {"traceback", core_traceback},
                                               {"tracing", core_tracing},
                                               {"text_write", core_text_write},
@@ -223,13 +224,14 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions, lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
-      lgb_io_functions,    lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
-      lgb_make_functions,  lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
-      lgb_plot_functions,  lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
-      lgb_shape_functions, lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
-      lgb_trace_functions, lgb_factor_functions,    lgb_cluster_functions,     lgb_ranks_functions,
-      lgb_child_functions, lgb_database_functions,  lgb_place_functions,       internal_functions};
+      lgb_bench_functions,   lgb_estimates_functions, lgb_func_functions,        lgb_grad_functions,
+      lgb_io_functions,      lgb_json_functions,      lgb_kernel_functions,      lgb_lazy_functions,
+      lgb_make_functions,    lgb_map_functions,       lgb_observe_functions,     lgb_plan_functions,
+      lgb_plot_functions,    lgb_product_functions,   lgb_promise_functions,     lgb_settings_functions,
+      lgb_shape_functions,   lgb_solve_functions,     lgb_solve_nodes_functions, lgb_solvers_functions,
+      lgb_stage_functions,   lgb_trace_functions,     lgb_factor_functions,      lgb_cluster_functions,
+      lgb_ranks_functions,   lgb_child_functions,     lgb_database_functions,    lgb_place_functions,
+      lgb_signals_functions, internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);

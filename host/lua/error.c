@@ -93,6 +93,7 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err) {
   set_number(L, "minimum", err->minimum, err->minimum > 0);
   set_number(L, "order", err->order, err->order > 0);
   set_options(L, err->options);
+  if (code == GB_EINTR && lgb_push_interrupted_solve(L)) lua_setfield(L, -2, "solve");
   return lua_error(L);
 }
 

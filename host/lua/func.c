@@ -386,7 +386,7 @@ static int func_new (lua_State *L) {
   lgb_setmeta(L, LGB_FUNC);
   const bool differentiable = lua_getfield(L, 2, "grad") != LUA_TNIL,
              planned = lua_getfield(L, 2, "bytes") != LUA_TNIL;
-  const unsigned map_axes = (unsigned)luaL_optinteger(L, 4, 0);
+  const unsigned map_axes = (unsigned)lgb_integeror(L, 4, 0);
   lua_pushvalue(L, 2);
   const int callbacks = luaL_ref(L, LUA_REGISTRYINDEX);
   func *f = malloc(sizeof *f);

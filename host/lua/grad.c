@@ -7,6 +7,8 @@
 static int m_requires_grad (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
+  if (lua_isboolean(L, 2) && !lua_toboolean(L, 2))
+    return lgb_fail(L, GB_EOPTION, "requires_grad: tensors never change: x:detach() is x without gradients");
   if (!gb_dtype_is_float(gb_node_dtype(x)))
     return lgb_fail(L, GB_EDTYPE, "requires_grad: a float tensor expected, got %s",
                     gb_dtype_name(gb_node_dtype(x)));

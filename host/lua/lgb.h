@@ -70,10 +70,13 @@ typedef struct lgb_tensor {
 /* session.c */
 void lgb_open_session (lua_State *L);
 bool lgb_has_session (lua_State *L);
+lgb_session *lgb_live_session (void); /* the last that began and is not over, for a signal handler; NULL */
 lgb_session *lgb_session_of (lua_State *L);
 void lgb_refuse_library (lua_State *L, int arg); /* raises where the argument is the library itself */
 lgb_session *lgb_enter (lua_State *L); /* and: nodes built from here on come from the caller's line */
 const char *lgb_where (lua_State *L, lgb_session *s);
+bool lgb_is_script (
+    const lua_Debug *ar); /* a frame outside the library, of which getinfo "Sl" has been asked */
 void lgb_charge (lua_State *L, lgb_session *s, size_t bytes);
 void lgb_session_release (lgb_session *s); /* a handle is gone */
 /* 1 .. GB_DEVICES of them; the limit of a new one is that of the first, divided by their number. */
@@ -82,6 +85,11 @@ gb_status lgb_set_devices (lgb_session *s, int n, gb_error *err);
 gb_status lgb_set_device (lgb_session *s, gb_device *dev, gb_error *err);
 void lgb_unref (lgb_session *s, gb_node *n);             /* drops a handle's count */
 void *lgb_scratch (lua_State *L, size_t n, size_t size); /* pushes collectable memory for n items, zeroed */
+
+/* called.c */
+/* gb_graph.called, of the session */
+bool lgb_called (void *ud, const gb_node *n, char *buf, size_t size);
+int lgb_core_told (lua_State *L); /* core.told(x): "30x2 (X, script.lua:12)" */
 
 /* plot.c */
 /* The next key that was typed while the terminal was asked what it shows: it is to be read before others. False: none. */
@@ -108,6 +116,9 @@ void lgb_setmeta (lua_State *L, const char *key);
 void lgb_close_late (lua_State *L);
 static inline bool lgb_in_finalizer (lua_State *L) { return lua_gc(L, LUA_GCISRUNNING) < 0; }
 
+/* the ending of a noun after its number */
+static inline const char *lgb_plural (uint64_t n) { return n == 1 ? "" : "s"; }
+
 /* error.c */
 void lgb_error_meta (lua_State *L);
 /* Pushes Lua's traceback from this level, with the calls within the library folded. text: may be NULL */
@@ -116,6 +127,8 @@ int lgb_raise (lua_State *L, gb_status code, const gb_error *err);
 int lgb_fail (lua_State *L, gb_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int lgb_result (lua_State *L, gb_status st, const gb_error *err); /* 1 or raises */
 int lgb_raise_interrupted (lua_State *L);
+/* Pushes the record of the solve that Ctrl-C has just ended, with 'solver', its method, or nothing: false (lua/solve/record.c). */
+bool lgb_push_interrupted_solve (lua_State *L);
 bool lgb_is_interrupt_text (lua_State *L, int arg); /* what that raised where there is no session */
 int lgb_core_error (lua_State *L);                  /* core.error(code, message, fields) */
 int lgb_core_raise (lua_State *L);
@@ -168,6 +181,9 @@ void lgb_argcheck (lua_State *L, bool holds, int arg, const char *what);
 void lgb_checktype (lua_State *L, int arg, int type);
 lua_Number lgb_checknumber (lua_State *L, int arg);
 lua_Integer lgb_checkinteger (lua_State *L, int arg);
+/* nil or none: the default */
+lua_Number lgb_numberor (lua_State *L, int arg, lua_Number def);
+lua_Integer lgb_integeror (lua_State *L, int arg, lua_Integer def);
 const char *lgb_checkstring (lua_State *L, int arg);
 
 /* options.c */
@@ -245,13 +261,18 @@ void lgb_operators (lua_State *L); /* metatable on top: arithmetic events */
 
 extern const luaL_Reg lgb_bench_functions[], lgb_cluster_functions[], lgb_estimates_functions[],
     lgb_factor_functions[];
-extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[];
+extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[],
+    lgb_signals_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_io_functions[], lgb_json_functions[],
     lgb_kernel_functions[], lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[],
     lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
     lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
     lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
-    lgb_solvers_functions[], lgb_trace_functions[];
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_trace_functions[];
+
+/* solve/stage.c */
+#define LGB_SAID 3
+const char *lgb_said (int i); /* the last lines of progress, the oldest first; NULL: there are no more */
 void lgb_bench_meta (lua_State *L);
 void lgb_trace_meta (lua_State *L);
 void lgb_io_meta (lua_State *L);

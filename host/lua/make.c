@@ -119,8 +119,8 @@ static void fill (lua_State *L, filler *f, int depth) {
   }
   const size_t n = (size_t)lua_rawlen(L, -1);
   if (n != s->dim[depth])
-    lgb_fail(L, GB_ESHAPE, "ragged list: row %s has %zu elements, %zu expected", path_text(L, f, depth - 1),
-             n, s->dim[depth]);
+    lgb_fail(L, GB_ESHAPE, "ragged list: row %s has %zu element%s, %zu expected", path_text(L, f, depth - 1),
+             n, lgb_plural(n), s->dim[depth]);
   for (size_t i = 0; i < n; i++) {
     f->path[depth] = i + 1;
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -319,7 +319,7 @@ static int make_range (lua_State *L) {
     lua_insert(L, 3);
     lua_settop(L, 4);
   }
-  const double a = lgb_checknumber(L, 1), b = lgb_checknumber(L, 2), step = luaL_optnumber(L, 3, 1);
+  const double a = lgb_checknumber(L, 1), b = lgb_checknumber(L, 2), step = lgb_numberor(L, 3, 1);
   lgb_checkoptions(L, 4, make_options);
   lgb_optdevice(L, 4, 0);
   if (!(step != 0) || !isfinite(a) || !isfinite(b) || !isfinite(step))

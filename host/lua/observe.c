@@ -133,10 +133,10 @@ void lgb_pushelement (lua_State *L, const gb_tensor *t, const size_t *index) {
 static int m_item (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
-  char text[GB_SHAPE_TEXT];
+  char text[GB_NODE_TEXT];
   if (gb_shape_numel(gb_node_shape(x)) != 1)
     return lgb_fail(L, GB_ESHAPE, "item: one element expected, got shape %s: x:totable() gives all of them",
-                    gb_shape_text(gb_node_shape(x), text));
+                    gb_node_text(x, text));
   const size_t origin[GB_MAXDIM] = {0};
   const gb_tensor t = lgb_host_value(L, s, x);
   lgb_pushelement(L, &t, origin);

@@ -76,6 +76,9 @@ void lgb_checkoptions (lua_State *L, int arg, const char *const *names) {
     if (*known != NULL) continue;
     char near[64];
     const char *list = push_names(L, names);
+    if (strcmp(key, "axis") == 0 || strcmp(key, "dim") == 0)
+      lgb_fail(L, GB_EOPTION, "%s: unknown option '%s': the dimension is an argument, %s(1); known: %s",
+               lgb_function_name(L), key, lgb_function_name(L), list);
     if (lgb_nearest(key, names, near, sizeof near))
       lgb_fail(L, GB_EOPTION, "%s: unknown option '%s', did you mean '%s'? known: %s", lgb_function_name(L),
                key, near, list);

@@ -39,7 +39,7 @@ static int figure_gc (lua_State *L) {
 
 /* core.figure(rows, columns, title, share_x, share_y) */
 static int figure_new (lua_State *L) {
-  const lua_Integer rows = luaL_optinteger(L, 1, 1), columns = luaL_optinteger(L, 2, 1);
+  const lua_Integer rows = lgb_integeror(L, 1, 1), columns = lgb_integeror(L, 2, 1);
   lgb_argcheck(L, rows >= 1 && rows <= MOST_SIDE, 1, "1 to 8 rows");
   lgb_argcheck(L, columns >= 1 && columns <= MOST_SIDE, 2, "1 to 8 columns");
   const char *title = luaL_optstring(L, 3, "");

@@ -183,7 +183,8 @@ static int m_topk (lua_State *L) {
   lgb_checkoptions(L, 4, names);
   const size_t extent = gb_node_shape(x)->dim[axis];
   if (k < 0 || (size_t)k > extent)
-    return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu", (long long)k, extent);
+    return lgb_fail(L, GB_EINDEX, "topk: k = %lld of %zu value%s along dimension %d: 0 to %zu are possible",
+                    (long long)k, extent, lgb_plural(extent), axis + 1, extent);
   const bool largest = lgb_optbool(L, 4, "largest", true);
   const gb_dtype t = positions_dtype(L, 4, extent, "topk");
   gb_error err;

@@ -97,12 +97,17 @@ void lgb_session_release (lgb_session *s) {
   if (--s->handles == 0 && s->state_gone) session_free(s);
 }
 
+static lgb_session *volatile live;
+
+lgb_session *lgb_live_session (void) { return live; }
+
 /* The state finalises it after every value of the library, since it was made before them. */
 static int session_gc (lua_State *L) {
   lgb_session **slot = luaL_checkudata(L, 1, LGB_SESSION);
   lgb_session *s = *slot;
   if (s == NULL) return 0;
   lgb_close_late(L);
+  if (live == s) live = NULL;
   *slot = NULL;
   s->state_gone = true;
   s->device->ledger.reclaim = s->home->ledger.reclaim = NULL;
@@ -208,6 +213,8 @@ static gb_status session_new (lgb_session **out, gb_error *err) {
   }
   gb_device_profile_announce(s->device, say_measuring);
   watch_memory(s, s->device);
+  s->graph->called = lgb_called;
+  s->graph->called_ud = s;
   *out = s;
   return GB_OK;
 }
@@ -236,6 +243,7 @@ void lgb_open_session (lua_State *L) {
     return;
   }
   (*slot)->L = L;
+  live = *slot;
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
   (*slot)->main = lua_tothread(L, -1);
   lua_pop(L, 1);
@@ -251,12 +259,16 @@ lgb_session *lgb_session_of (lua_State *L) {
   return s;
 }
 
+bool lgb_is_script (const lua_Debug *ar) {
+  return ar->currentline > 0 && strncmp(ar->source, LGB_CHUNK, sizeof LGB_CHUNK - 1) != 0;
+}
+
 /* "script.lua:12" of the nearest Lua frame that is not the library's own; "" when there is none. Interned. */
 const char *lgb_where (lua_State *L, lgb_session *s) {
   lua_Debug ar;
   for (int level = 0; lua_getstack(L, level, &ar); level++) {
     lua_getinfo(L, "Sl", &ar);
-    if (ar.currentline <= 0 || strncmp(ar.source, LGB_CHUNK, sizeof LGB_CHUNK - 1) == 0) continue;
+    if (!lgb_is_script(&ar)) continue;
     if (ar.currentline != s->line || strcmp(ar.short_src, s->source) != 0) {
       char text[LUA_IDSIZE + 16];
       snprintf(text, sizeof text, "%s:%d", ar.short_src, ar.currentline);

@@ -24,7 +24,8 @@ static int m_reshape (lua_State *L) {
   const size_t numel = gb_shape_numel(gb_node_shape(x));
   if (open >= 0) {
     if (rest == 0 || numel % rest != 0)
-      return lgb_fail(L, GB_ESHAPE, "reshape: %zu elements do not divide into rows of %zu", numel, rest);
+      return lgb_fail(L, GB_ESHAPE, "reshape: %zu element%s not divide into rows of %zu", numel,
+                      numel == 1 ? " does" : "s do", rest);
     s.dim[open] = numel / rest;
   }
   lgb_tensor *y = lgb_newtensor(L);
@@ -45,9 +46,10 @@ static int m_permute (lua_State *L) {
     lua_remove(L, 2);
   }
   if (lua_gettop(L) - 1 != ndim)
-    return lgb_fail(L, GB_ESHAPE,
-                    "permute: %d dimensions given for a tensor with %d: each is named once, in the new order",
-                    lua_gettop(L) - 1, ndim);
+    return lgb_fail(
+        L, GB_ESHAPE,
+        "permute: %d dimension%s given for a tensor with %d: each is named once, in the new order",
+        lua_gettop(L) - 1, lgb_plural((uint64_t)(lua_gettop(L) - 1)), ndim);
   int axes[GB_MAXDIM];
   unsigned seen = 0;
   for (int i = 0; i < ndim; i++) {
@@ -103,7 +105,7 @@ static int m_flip (lua_State *L) { return lgb_apply_along(L, gb_flip, 0); }
 /* An end of a range as a position from 1; 'low'..'high' are allowed, so that a range can be empty. */
 static lua_Integer range_end (lua_State *L, int arg, lua_Integer def, lua_Integer n, lua_Integer low,
                               lua_Integer high) {
-  const lua_Integer given = luaL_optinteger(L, arg, def);
+  const lua_Integer given = lgb_integeror(L, arg, def);
   const lua_Integer i = given < 0 ? given + n + 1 : given;
   if (i < low || i > high)
     return lgb_fail(L, GB_EINDEX, "slice: position %lld is out of range 1..%lld", (long long)given,
@@ -121,7 +123,7 @@ static int m_slice (lua_State *L) {
   lgb_enter(L);
   gb_node *x = lgb_checknode(L, 1);
   const int axis = lgb_checkaxis(L, 2, x, 0);
-  const lua_Integer n = (lua_Integer)gb_node_shape(x)->dim[axis], step = luaL_optinteger(L, 5, 1);
+  const lua_Integer n = (lua_Integer)gb_node_shape(x)->dim[axis], step = lgb_integeror(L, 5, 1);
   if (step == 0) return lgb_fail(L, GB_EINDEX, "slice: step 0");
   const lua_Integer i = range_end(L, 3, step > 0 ? 1 : n, n, step > 0 ? 1 : 0, step > 0 ? n + 1 : n);
   const lua_Integer j = range_end(L, 4, step > 0 ? n : 1, n, step > 0 ? 0 : 1, step > 0 ? n : n + 1);
@@ -180,9 +182,9 @@ static gb_tensor *new_positions (lua_State *L, lgb_session *s, size_t count) {
 
 static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_node *mask, size_t extent) {
   const gb_shape *shape = gb_node_shape(mask);
-  char text[GB_SHAPE_TEXT];
+  char text[GB_NODE_TEXT];
   if (shape->ndim != 1 || shape->dim[0] != extent)
-    lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_shape_text(shape, text),
+    lgb_fail(L, GB_ESHAPE, "a mask of shape %s for a dimension of extent %zu", gb_node_text(mask, text),
              extent);
   const gb_tensor host = lgb_host_value(L, s, mask), *v = &host;
   size_t count = 0;
@@ -197,7 +199,7 @@ static gb_node *positions_of_mask (lua_State *L, lgb_session *s, int arg, gb_nod
 static int64_t list_position (lua_State *L, lua_Integer at, size_t extent) {
   int whole;
   const lua_Integer i = lua_tointegerx(L, -1, &whole), n = (lua_Integer)extent;
-  if (!whole)
+  if (!whole || lua_type(L, -1) != LUA_TNUMBER)
     return lgb_fail(L, GB_EINDEX, "positions must be whole numbers, got %s at %lld", luaL_typename(L, -1),
                     (long long)at);
   if (i == 0 || i > n || i < -n)
@@ -212,7 +214,8 @@ static gb_node *positions_of_list (lua_State *L, lgb_session *s, int arg, const 
   const bool mask = lua_isboolean(L, -1);
   lua_pop(L, 1);
   if (mask && (size_t)n != extent)
-    lgb_fail(L, GB_ESHAPE, "a mask of %lld values for a dimension of extent %zu", (long long)n, extent);
+    lgb_fail(L, GB_ESHAPE, "a mask of %lld value%s for a dimension of extent %zu", (long long)n,
+             lgb_plural((uint64_t)n), extent);
   size_t count = mask ? 0 : (size_t)n;
   for (lua_Integer i = 1; mask && i <= n; i++) {
     if (lua_rawgeti(L, arg, i) != LUA_TBOOLEAN)

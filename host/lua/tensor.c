@@ -139,8 +139,8 @@ int lgb_checkaxis (lua_State *L, int arg, const gb_node *x, int extra) {
   if (n == 0)
     return lgb_fail(L, GB_EINDEX, "%s: a tensor of one element has no dimensions", lgb_function_name(L));
   return lgb_fail(L, GB_EINDEX,
-                  "%s: dimension %lld of a tensor with %d dimensions: 1 to %d, or -1 for the last",
-                  lgb_function_name(L), (long long)d, has, n);
+                  "%s: dimension %lld of a tensor with %d dimension%s: 1 to %d, or -1 for the last",
+                  lgb_function_name(L), (long long)d, has, lgb_plural((uint64_t)has), n);
 }
 
 size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what) {
@@ -153,7 +153,7 @@ size_t lgb_checkposition (lua_State *L, int arg, size_t extent, const char *what
 static size_t checkextent (lua_State *L, int index, int arg) {
   int whole;
   const lua_Integer n = lua_tointegerx(L, index, &whole);
-  if (!whole) {
+  if (!whole || lua_type(L, index) != LUA_TNUMBER) {
     if (lua_type(L, index) == LUA_TSTRING)
       return (size_t)lgb_argerror(
           L, arg, "extent expected, got string; options come last, in a table: {dtype = \"f32\"}");
@@ -425,6 +425,11 @@ static int tensor_order (lua_State *L) {
                   "tensors have no order: use x:lt(y), x:le(y) for elements, x:item() for numbers");
 }
 
+static int tensor_call (lua_State *L) {
+  return lgb_fail(L, GB_EOPTION,
+                  "a tensor is no function and cannot be called: x[i] is a row, x:sum() calls a method");
+}
+
 static int tensor_pairs (lua_State *L) {
   return lgb_fail(L, GB_EOPTION, "a tensor is no table: for i, row in ipairs(x), or pairs(x:totable())");
 }
@@ -438,7 +443,8 @@ static int tensor_concat (lua_State *L) {
 
 /* Pushes the table of methods. The events are shared with params through core.operators. */
 void lgb_tensor_meta (lua_State *L) {
-  static const luaL_Reg meta[] = {{"__close", m_close},
+  static const luaL_Reg meta[] = {{"__call", tensor_call},
+                                  {"__close", m_close},
                                   {"__concat", tensor_concat},
                                   {"__gc", m_close},
                                   {"__le", tensor_order},

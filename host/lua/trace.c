@@ -81,9 +81,13 @@ static void push_row (lua_State *L, const gb_trace_row *r) {
 }
 
 static void push_event (lua_State *L, const gb_trace_event *e) {
-  lua_createtable(L, 0, 4);
+  lua_createtable(L, 0, 6);
   lua_pushinteger(L, (lua_Integer)e->row + 1);
   lua_setfield(L, -2, "row");
+  lua_pushinteger(L, (lua_Integer)e->step + 1);
+  lua_setfield(L, -2, "step");
+  lua_pushinteger(L, (lua_Integer)e->held);
+  lua_setfield(L, -2, "held");
   set_number(L, "from", e->from);
   set_number(L, "to", e->to);
   lua_pushinteger(L, e->depth);
@@ -91,7 +95,7 @@ static void push_event (lua_State *L, const gb_trace_event *e) {
 }
 
 /* core.traced(trace): {began, dropped, missed, rows = {{line, op, device, carrier, kernel, seconds, total, bytes, flops,
-** predicted, bound, calls}, ..}, events = {{row, from, to, depth}, ..}} of what has run since it began */
+** predicted, bound, calls}, ..}, events = {{row, step, held, from, to, depth}, ..}} of what has run since it began */
 static int trace_read (lua_State *L) {
   const trace_box *b = luaL_checkudata(L, 1, LGB_TRACE);
   if (b->trace == NULL) return lgb_fail(L, GB_ECLOSED, "closed trace");

@@ -226,7 +226,9 @@ typedef struct gb_trace_row {
 typedef struct gb_trace_event {
   size_t row;
   double from, to;
-  int depth; /* registered ops that ran around it */
+  int step;    /* of its plan, from 0 */
+  size_t held; /* bytes that its run had of the ledger of its device at its end */
+  int depth;   /* registered ops that ran around it */
 } gb_trace_event;
 typedef struct gb_trace_view {
   const gb_trace_row *row;

@@ -96,7 +96,10 @@ static inline size_t first_pixel (double lo, size_t n) {
 
 static inline void cover_row (gb_mask *m, size_t row, double lo, double hi) {
   const size_t from = first_pixel(lo, m->width), to = first_pixel(hi, m->width);
-  if (from < to) memset(m->at + row * m->stride + from, 255, to - from);
+  unsigned char *at = m->at + row * m->stride;
+  if (m->ink == 255 && from < to) memset(at + from, 255, to - from);
+  for (size_t i = from; m->ink < 255 && i < to; i++)
+    at[i] = (unsigned char)(at[i] + ((255 - at[i]) * m->ink + 254) / 255);
 }
 
 void gb_mask_dot (gb_mask *m, double x, double y, double radius) {

@@ -13,10 +13,11 @@
 bool gb_mark_thin (const gb_mark *s, const gb_scale *x, size_t columns, gb_mark *out);
 void gb_mark_drop (gb_mark *thinned);
 
-/* A mask of covered (255) and free (0) pixels; row 0 at the top. The caller owns 'at'. */
+/* A mask of opacities; row 0 at the top. The caller owns 'at'. */
 typedef struct gb_mask {
   unsigned char *at; /* (height, stride) */
   size_t width, height, stride;
+  unsigned char ink; /* opacity of a mark, above 0: one over another covers what was seen through it */
 } gb_mask;
 
 /* Marks in pixel coordinates, clipped to the mask. All arguments are finite. */

@@ -35,8 +35,8 @@ static void widen_by_mark (gb_scale *x, gb_scale *y, const gb_mark *m) {
   switch (m->kind) {
     case GB_MARK_HEATMAP:
       half_cell(m, &hx, &hy);
-      widen(x, m->x[0] - hx), widen(x, m->x[1] + hx);
-      widen(y, m->y[0] - hy), widen(y, m->y[1] + hy);
+      widen(x, m->x[0] - hx), widen(x, m->x[0]), widen(x, m->x[1] + hx); /* edges may lie below a log axis */
+      widen(y, m->y[0] - hy), widen(y, m->y[0]), widen(y, m->y[1] + hy);
       break;
     case GB_MARK_BARS: widen_by_bars(x, y, m, m->x, m->y); break;
     case GB_MARK_COLUMNS: widen_by_bars(y, x, m, m->y, m->x); break;

@@ -128,6 +128,8 @@ static int handle_message (lua_State *L) {
     lua_pushfstring(L, "%s\n%s", text, lua_tostring(L, -1));
     return 1;
   }
+  if (strstr(text, "a nil value (global 'gb')") != NULL)
+    text = lua_pushfstring(L, "%s; a script begins with: local gb = require \"gibbous\"", text);
   if (runs_script(L)) lgb_traceback(L, text, 1);
   else lua_pushstring(L, text);
   return 1;
@@ -154,6 +156,8 @@ int lgb_call (lua_State *L, int nargs, int nresults) {
   lua_remove(L, base);
   return rc;
 }
+
+lua_State *lgb_running (void) { return running > 0 ? watched : NULL; }
 
 bool lgb_was_interrupted (void) { return interrupted; }
 

@@ -17,6 +17,7 @@ bool lgb_was_interrupted (void); /* did the last failed lgb_call end by Ctrl-C? 
 enum { LGB_EXIT_NUMERICAL = 4, LGB_EXIT_MEMORY = 5, LGB_EXIT_INTERRUPTED = 130 };
 int lgb_failure_status (void);            /* the one for how the last failed lgb_call ended */
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
+lua_State *lgb_running (void);            /* the coroutine that runs; NULL: none */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */
 lua_State *lgb_now_runs (lua_State *co);
 
@@ -46,6 +47,15 @@ void lgb_repl (lua_State *L);
 /* ticker.c */
 /* Says at a terminal what the core is at, once that takes longer than half a second. A thread, until the end. */
 void lgb_start_ticker (void);
+
+/* state.c: answers of a running process to 'gibbous attach' */
+#define LGB_STATE_PATH 512
+void lgb_answer_attach (void); /* from now on, where SIGUSR1 is free */
+/* The file in directory 'in', of fewer than half as many bytes, that process 'pid' writes its state to. */
+void lgb_state_path (char out[LGB_STATE_PATH], const char *in, long pid);
+
+/* process.c: the module gibbous.process */
+int lgb_open_process (lua_State *L);
 
 /* side.c: lualib/gibbous/prompt/ */
 /* Loads it and begins a session, to which it gives these functions. If it does not load, the prompt does without. Pushes

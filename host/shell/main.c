@@ -16,20 +16,32 @@
 
 static int command_status; /* what a command asks for, 0: nothing */
 
+static const char *const commands[] = {"attach",    "completion", "doctor", "env",     "help", "man",
+                                       "reference", "stubs",      "sweep",  "version", NULL};
+
+/* Of an option that is wrong: what is wrong with it. */
+static void say_bad (const char *bad) {
+  static const char *const longer[] = {"--color", "--help", "--version", NULL};
+  char near[16], name[16];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(bad, "="), bad);
+  if (bad[1] == 'e' || bad[1] == 'l') fprintf(stderr, PROGRAM ": '%s' needs argument\n", bad);
+  else if (bad[1] == '-' && strcmp(name, "--color") != 0 && lgb_nearest(name, longer, near, sizeof near))
+    fprintf(stderr, PROGRAM ": unrecognized option '%s', did you mean '%s'?\n", bad, near);
+  else fprintf(stderr, PROGRAM ": unrecognized option '%s'\n", bad);
+}
+
 static void usage (const char *bad) {
-  if (bad != NULL)
-    fprintf(stderr,
-            bad[1] == 'e' || bad[1] == 'l' ? PROGRAM ": '%s' needs argument\n"
-                                           : PROGRAM ": unrecognized option '%s'\n",
-            bad);
+  if (bad != NULL) say_bad(bad);
   fputs("usage: " PROGRAM " [options] [script [args]]\n"
         "       " PROGRAM " run script [args] | help [topic] | doctor | env | version\n"
         "       " PROGRAM " stubs DIR | reference OUT.html | man | completion SHELL\n"
+        "       " PROGRAM " attach [PID] [--json]\n"
         "  -e stat   execute string 'stat'\n"
         "  -i        enter interactive mode after executing 'script'\n"
         "  -l mod    require library 'mod' into global 'mod'\n"
         "  -l g=mod  require library 'mod' into global 'g'\n"
         "  -v        show version information\n"
+        "  -h        show this text\n"
         "  -E        ignore environment variables\n"
         "  -W        turn warnings on\n"
         "  --color=auto|always|never\n"
@@ -53,7 +65,7 @@ static command_line parse (int argc, char **argv, int first) {
     if (a[0] != '-' || a[1] == '\0') return c.script = i, c;
     const bool alone = a[2] == '\0';
     if (a[1] == '-' && alone) return c.script = i + 1 < argc ? i + 1 : argc, c;
-    if (a[1] == '-' && strcmp(a, "--help") == 0) return c.usage = true, c;
+    if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) return c.usage = true, c;
     if (strncmp(a, COLOUR, sizeof COLOUR - 1) == 0) {
       if (!lgb_choose_colour(a + sizeof COLOUR - 1)) return c.bad = a, c;
     } else if (a[1] == '-' && strcmp(a, "--version") == 0) c.version = true;
@@ -145,10 +157,20 @@ static int push_arguments (lua_State *L) {
   return n;
 }
 
+/* The message on top is that a file cannot be opened: was a command meant? */
+static void suggest_command (lua_State *L, const char *name) {
+  char near[16];
+  if (!lgb_nearest(name, commands, near, sizeof near)) return;
+  lua_pushfstring(L, "%s; did you mean the command '%s %s'? %s help lists them", lua_tostring(L, -1), PROGRAM,
+                  near, PROGRAM);
+  lua_replace(L, -2);
+}
+
 static int run_script (lua_State *L, char **argv, int script) {
   const char *name = argv[script];
   const bool from_stdin = strcmp(name, "-") == 0 && strcmp(argv[script - 1], "--") != 0;
   int status = luaL_loadfilex(L, from_stdin ? NULL : name, "t");
+  if (status == LUA_ERRFILE && script == 1) suggest_command(L, name);
   return run_loaded(L, status, status == LUA_OK ? push_arguments(L) : 0, LUA_MULTRET);
 }
 
@@ -166,8 +188,6 @@ static int run_init (lua_State *L) {
 /* -- sub-commands */
 
 static bool is_command (const char *word) {
-  static const char *const commands[] = {"completion", "doctor", "env",   "help",    "man",
-                                         "reference",  "stubs",  "sweep", "version", NULL};
   for (const char *const *c = commands; *c != NULL; c++)
     if (strcmp(word, *c) == 0) return true;
   return false;
@@ -212,6 +232,10 @@ static void open_libraries (lua_State *L, bool ignore_environment) {
   lgb_text_only(L);
   lgb_interruptible(L);
   lgb_embed_searcher(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_pushcfunction(L, lgb_open_process);
+  lua_setfield(L, -2, "gibbous.process");
+  lua_pop(L, 1);
 }
 
 static int run_all (lua_State *L, int argc, char **argv) {
@@ -253,6 +277,7 @@ int main (int argc, char **argv) {
     fputs(PROGRAM ": cannot create state: not enough memory\n", stderr);
     return EXIT_FAILURE;
   }
+  lgb_answer_attach();
   lgb_start_ticker();
   lua_pushcfunction(L, protected_main);
   lua_pushinteger(L, argc);

@@ -137,6 +137,13 @@ static gb_status take_step (cg *s, int number, gb_error *err) {
 
 /* -- the loop */
 
+/* The largest residual of all columns, those that have left with their last. */
+static double worst (const cg *s) {
+  double most = 0;
+  for (size_t c = 0; c < s->q.s->r; c++) most = fmax(most, gb_stop_residual(&s->q.stop, c));
+  return most;
+}
+
 static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   cg *s = ud;
   gb_panel_fill(gb_active_own_wide(&q->at, s->p), 0);
@@ -147,6 +154,7 @@ static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   for (int number = 0; q->at.live > 0 && q->s->info->iterations < q->s->o->max_iter; number++) {
     GB_TRY(take_step(s, number, err));
     q->s->info->iterations++;
+    gb_curve_note(&q->s->info->curve, q->s->info->iterations, worst(s));
   }
   s->trace = NULL;
   return GB_OK;
@@ -159,7 +167,11 @@ static gb_status loop (gb_system *system, gb_room work, const void *ud, gb_error
   const gb_trace *trace = s.trace;
   GB_TRY(gb_refine(&s.q, cycle, &s, err));
   gb_refine_report(&s.q, s.curvature);
-  system->info->condition = gb_trace_condition(trace, 0);
+  gb_solve_info *info = system->info;
+  double smallest, largest;
+  gb_trace_extremes(trace, 0, &smallest, &largest);
+  info->condition = largest > 0 ? largest / smallest : 0;
+  if (system->o->precond == NULL) info->smallest = smallest, info->largest = largest;
   return GB_OK;
 }
 

@@ -213,6 +213,13 @@ static void report (const minres *m, bool out_of_steps) {
   }
 }
 
+/* The largest residual of all columns, as the recursions have them. */
+static double worst (const minres *m) {
+  double most = 0;
+  for (size_t c = 0; c < m->r; c++) most = fmax(most, fabs(m->g[c]));
+  return most;
+}
+
 static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err) {
   (void)ud;
   minres m = bind(s, work);
@@ -234,6 +241,8 @@ static gb_status loop (gb_system *s, gb_room work, const void *ud, gb_error *err
     advance(&m);
     measure(&m);
     moved = true;
+    s->info->iterations = k + 1;
+    gb_curve_note(&s->info->curve, k + 1, worst(&m));
   }
   if (moved) GB_TRY(gb_system_residual(s, err));
   s->info->iterations = k;

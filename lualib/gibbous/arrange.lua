@@ -18,9 +18,9 @@ end
 function M.roll(x, shift, d)
   local what <const> = "roll"
   local t <const> = subject.tensor(x, what)
-  local by, axis <const> = math.tointeger(shift), subject.dimension(t, d, what)
+  local by, axis <const> = options.whole(shift), subject.dimension(t, d, what)
   if by == nil then
-    core.raise("option", ("%s: the shift must be a whole number, got %s"):format(what, tostring(options.plain(shift))))
+    core.raise("option", ("%s: the shift must be a whole number, got %s"):format(what, options.got(shift)))
   end
   local n <const> = t.shape[axis]
   by = n > 0 and by % n or 0
@@ -76,11 +76,11 @@ end
 -- Entries of the last two dimensions on one side of the diagonal k, others 0.
 local function triangle(x, k, what, lower)
   local t <const> = subject.tensor(x, what)
-  local by <const> = math.tointeger(k == nil and 0 or k)
+  local by <const> = options.whole(k == nil and 0 or k)
   if by == nil then
-    core.raise("option", ("%s: the diagonal must be a whole number, got %s"):format(what, tostring(options.plain(k))))
+    core.raise("option", ("%s: the diagonal must be a whole number, got %s"):format(what, options.got(k)))
   end
-  if t.ndim < 2 then core.raise("shape", ("%s: expected a matrix, got %s"):format(what, tostring(t.shape))) end
+  if t.ndim < 2 then core.raise("shape", ("%s: expected a matrix, got %s"):format(what, core.told(t))) end
   local n <const>, m <const> = t.shape[-2], t.shape[-1]
   local bound <const> = math.max(-n - 1, math.min(m + 1, by))
   local row <const>, column <const> = subject.range_along(1 + bound, 1, n, 1, 2, t.device),
@@ -100,7 +100,7 @@ function M.triu(x, k) return triangle(x, k, "triu", false) end
 --- The sum of x[i, i] over the last two dimensions.
 function M.trace(x)
   local t <const> = subject.tensor(x, "trace")
-  if t.ndim < 2 then core.raise("shape", ("trace: expected a matrix, got %s"):format(tostring(t.shape))) end
+  if t.ndim < 2 then core.raise("shape", ("trace: expected a matrix, got %s"):format(core.told(t))) end
   return t:diagonal():sum(-1)
 end
 
@@ -184,12 +184,13 @@ local few <const> = 4        -- entries along d that are picked by masks, in as 
 
 --- Checks index against x along axis; every other extent is that of x.
 local function checked_index(t, axis, index, what)
+  if index == nil then core.raise("option", ("%s: positions along dimension %d are needed, got nil"):format(what, axis)) end
   local i <const> = labels_of.of(index, what, t.device)
   local fits = i.ndim == t.ndim
   for a = 1, fits and t.ndim or 0 do fits = fits and (a == axis or i.shape[a] == t.shape[a]) end
   if not fits then
     core.raise("shape", ("%s: positions must have the shape of x but for dimension %d: x %s, positions %s"):format(what, axis,
-      tostring(t.shape), tostring(i.shape)))
+      core.told(t), core.told(i)))
   end
   return labels_of.checked(i, t.shape[axis], what)
 end
@@ -232,8 +233,8 @@ function M.scatter_add(x, d, index, src)
   local y = type(src) == "number" and src or subject.tensor(src, what .. ": the values")
   if type(y) == "number" then y = core.full(i.shape, y, {dtype = t.dtype, device = t.device}) end
   if y.shape ~= i.shape then
-    core.raise("shape", ("%s: expected a value for each position: positions %s, values %s"):format(what, tostring(i.shape),
-      tostring(y.shape)))
+    core.raise("shape", ("%s: expected a value for each position: positions %s, values %s"):format(what, core.told(i),
+      core.told(y)))
   end
   if t.dtype == "bool" then core.raise("dtype", ("%s: no arithmetic on bool"):format(what)) end
   if i.numel == 0 then return t end

@@ -49,6 +49,13 @@ function M.man(words)
   return true
 end
 
+function M.attach(words)
+  local text <const>, why <const> = require "gibbous.attach".command(words)
+  if not text then return complain(why) end
+  print(text)
+  return true
+end
+
 function M.completion(words)
   local shell <const> = #words == 1 and require "gibbous.reference.completion"[words[1]]
   if not shell then return complain "completion needs a shell: gibbous completion bash|zsh|fish" end

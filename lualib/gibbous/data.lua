@@ -4,6 +4,7 @@ local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local seen <const> = require "gibbous.data.seen"
+local subject <const> = require "gibbous.subject"
 
 local M <const> = {}
 
@@ -224,9 +225,7 @@ end
 -- decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the floats of .npy and .safetensors.
 -- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
-  if type(path) ~= "string" then
-    error(("bad argument #1 to 'read' (string expected, got %s)"):format(type(path)), 2)
-  end
+  subject.path(path, 1, "gb.data.read(path)")
   local o <const> = options.parse(opts, read_spec, "gb.data.read")
   local full <const> = find(path)
   local format <const> = format_of(full)
@@ -243,7 +242,7 @@ end
 -- evaluation looks whether it has become shorter, and raises; bytes that go while they are read end the process (SIGBUS). A
 -- relative path is looked for as gb.data.read does. Errors: io, format (what cannot be mapped gb.data.read reads).
 function M.map(path)
-  if type(path) ~= "string" then error(("bad argument #1 to 'map' (string expected, got %s)"):format(type(path)), 2) end
+  subject.path(path, 1, "gb.data.map(path)")
   local full <const> = find(path)
   if format_of(full) ~= "npy" then
     core.raise("format", ("%s: only .npy files are mapped; gb.data.read reads it"):format(full))
@@ -252,7 +251,7 @@ function M.map(path)
   return core.npy_map(full)
 end
 
-local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil end
+local function is_plain(v) return type(v) == "table" and getmetatable(v) == nil, "a table of strings by name" end
 
 local function write_tensors(path, v, metadata)
   if not is_plain(v) then
@@ -280,9 +279,7 @@ end
 -- name, equal ones as equal bytes. The file is there whole or not at all: after any failure the old one is as it was.
 -- o: metadata of .safetensors, strings by name.
 function M.write(path, v, opts)
-  if type(path) ~= "string" then
-    error(("bad argument #1 to 'write' (string expected, got %s)"):format(type(path)), 2)
-  end
+  subject.path(path, 1, "gb.data.write(path, x)")
   local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write")
   if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil) end
   if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata") end
@@ -296,7 +293,7 @@ function M.write(path, v, opts)
   if path:match "%.csv$" then
     if t.ndim > 2 then
       core.raise("shape", ("gb.data.write: a .csv file holds vectors and matrices, got shape %s; x:reshape(%d, -1) is a matrix, "
-        .. ".npy keeps the shape"):format(tostring(t.shape), t.shape[1]))
+        .. ".npy keeps the shape"):format(core.told(t), t.shape[1]))
     end
     return core.csv_write(path, t)
   end
@@ -310,7 +307,7 @@ M.standardize, M.split = prepare.standardize, prepare.split
 -- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().
 -- o: dtype "f64"|"f32", that of gb.config unless it is given.
 function M.set(name, opts)
-  if type(name) ~= "string" then error(("bad argument #1 to 'set' (string expected, got %s)"):format(type(name)), 2) end
+  subject.path(name, 1, "gb.data.set(name)")
   return sets.load(name, opts, M)
 end
 

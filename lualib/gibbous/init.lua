@@ -21,6 +21,7 @@ end
 local from <const> = {
   bench = {"gibbous.timing", "time"},
   bincount = {"gibbous.segments", "bincount"},
+  cite = {"gibbous.cite", "cite"},
   cdist = {"gibbous.segments", "cdist"},
   grad = {"gibbous.gradients", "grad"},
   histogram = {"gibbous.segments", "histogram"},

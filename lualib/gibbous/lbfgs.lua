@@ -1,6 +1,6 @@
 --- L-BFGS with a strong Wolfe line search over flat lists of numbers: the algorithm alone, without tensors.
 -- Source: Nocedal & Wright (2006), algorithms 3.5, 3.6 and 7.4, equation 3.59.
-local M <const> = {}
+local M <const> = {LIMIT = "step limit reached"}
 
 -- Pairs of steps and changes of gradient that stand for the curvature; more than there are unknowns make it BFGS.
 local PAIRS <const> = 20
@@ -56,12 +56,13 @@ local function direction(memory, g)
   return q
 end
 
---- Takes the pair of a step, unless rounding has eaten its curvature.
+--- The memory with the pair of a step, unless rounding has eaten its curvature.
 local function remember(memory, s, y)
   local sy <const> = dot(s, y)
-  if not (sy > 1e-10 * math.sqrt(dot(s, s) * dot(y, y))) then return end
-  memory[#memory + 1] = {s = s, y = y, rho = 1 / sy}
-  if #memory > PAIRS then table.remove(memory, 1) end
+  if not (sy > 1e-10 * math.sqrt(dot(s, s) * dot(y, y))) then return memory end
+  local out <const> = table.move(memory, #memory < PAIRS and 1 or 2, #memory, 1, {})
+  out[#out + 1] = {s = s, y = y, rho = 1 / sy}
+  return out
 end
 
 -- Line search -------------------------------------------------------------------------------------------------------------
@@ -114,49 +115,76 @@ local function first_trial(memory, g, d, limit)
   return step
 end
 
+--- Where a descent stands after an accepted point: {step, x, value, g, memory, change (of the value, nil at the start), rounding,
+-- accuracy}. Lists in it never change, so that a state which was kept stays what it was.
+local function first_state(evaluate, x)
+  local value <const>, g <const>, rounding <const>, accuracy <const> = evaluate(x)
+  if g == nil then return nil end
+  return {step = 0, x = x, value = value, g = g, memory = {}, rounding = rounding, accuracy = math.max(rounding, accuracy or 0)}
+end
+
+local function share(s, relative) return relative * math.max(1, math.abs(s.value)) end
+
+--- Why a descent ends where it stands, and whether it has converged; nil: it goes on. 'tried': iterations, those of searches that
+-- failed among them.
+local function ending(s, o, tried)
+  if s.change and s.step == tried then
+    if s.change <= share(s, o.ftol) then return "change of the value below ftol", true end
+    if s.change <= share(s, s.rounding) then return "change of the value below its rounding", true end
+  end
+  if tried >= o.steps then return M.LIMIT, false end
+  if largest(s.g) <= o.tol then return "gradient below tol", true end
+end
+
+--- The direction from where a descent stands, and the slope along it; without memory where that does not lead down.
+local function way_down(s)
+  local d <const> = direction(s.memory, s.g)
+  local slope <const> = dot(d, s.g)
+  if slope < 0 or #s.memory == 0 then return d, slope end
+  s.memory = {}
+  return way_down(s)
+end
+
 --- Minimises from x. evaluate(x) gives value, gradient and the relative rounding of values, and where they are known less well
 -- their accuracy; math.huge and nil where there are none. A search that fails at a slope within the accuracy is the end; a step
 -- that changes less is not, as it may leave a plateau. o.steps, o.tol (largest element of the gradient), o.ftol (change of the
--- value, relative above 1), o.limit (see first_trial). report(step, x, value, gradient) hears of every accepted point, the first
--- included.
+-- value, relative above 1), o.limit (see first_trial). report(state) hears of every accepted point, the first included; 'from', a
+-- state that it heard of, goes on from there with the same bits as if the descent had never ended.
 -- Returns reason, converged, steps.
-function M.minimize(evaluate, x, o, report)
-  local value, g, rounding, accuracy = evaluate(x)
-  if g == nil then return "no value at the start", false, 0 end
-  accuracy = math.max(rounding, accuracy or 0)
-  report(0, x, value, g)
-  local memory = {}
-  local function share(relative) return relative * math.max(1, math.abs(value)) end
-  for iteration = 1, o.steps do
-    if largest(g) <= o.tol then return "gradient below tol", true, iteration - 1 end
-    local d = direction(memory, g)
-    if not (dot(d, g) < 0) then
-      memory = {}
-      d = direction(memory, g)
-    end
-    local slope <const> = dot(d, g)
+function M.minimize(evaluate, x, o, report, from)
+  local s = {}
+  for key, v in pairs(from or first_state(evaluate, x) or {}) do s[key] = v end
+  if s.x == nil then return "no value at the start", false, 0 end
+  local function accepted(state)
+    local kept <const> = {}
+    for key, v in pairs(state) do kept[key] = v end
+    report(kept)
+  end
+  if not from then accepted(s) end
+  local tried = s.step
+  while true do
+    local reason <const>, converged <const> = ending(s, o, tried)
+    if reason then return reason, converged, tried end
+    local d <const>, slope <const> = way_down(s)
     local p <const> = line_search(function(t)
-      local xt <const> = axpy(t, d, x)
+      local xt <const> = axpy(t, d, s.x)
       local ft <const>, gt <const> = evaluate(xt)
       return {t = t, f = ft, g = gt, x = xt, slope = gt and dot(d, gt) or math.huge}
-    end, value, slope, first_trial(memory, g, d, o.limit), share(accuracy))
+    end, s.value, slope, first_trial(s.memory, s.g, d, o.limit), share(s, s.accuracy))
     if p then
-      remember(memory, axpy(-1, x, p.x), axpy(-1, g, p.g))
-      local change <const> = value - p.f
-      x, value, g = p.x, p.f, p.g
-      report(iteration, x, value, g)
-      if change <= share(o.ftol) then return "change of the value below ftol", true, iteration end
-      if change <= share(rounding) then return "change of the value below its rounding", true, iteration end
-    elseif -slope <= share(math.max(o.ftol, 2 * accuracy)) then
-      local known <const> = accuracy > rounding and "the accuracy of values" or "rounding"
-      return ("no decrease beyond %s is left"):format(known), true, iteration - 1
-    elseif #memory == 0 then
-      return "no further decrease along the gradient", false, iteration - 1
+      tried = tried + 1
+      s = {step = tried, x = p.x, value = p.f, g = p.g, change = s.value - p.f, rounding = s.rounding, accuracy = s.accuracy,
+        memory = remember(s.memory, axpy(-1, s.x, p.x), axpy(-1, s.g, p.g))}
+      accepted(s)
+    elseif -slope <= share(s, math.max(o.ftol, 2 * s.accuracy)) then
+      local known <const> = s.accuracy > s.rounding and "the accuracy of values" or "rounding"
+      return ("no decrease beyond %s is left"):format(known), true, tried
+    elseif #s.memory == 0 then
+      return "no further decrease along the gradient", false, tried
     else
-      memory = {}
+      s.memory, tried = {}, tried + 1
     end
   end
-  return "step limit reached", false, o.steps
 end
 
 return M

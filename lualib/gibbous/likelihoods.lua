@@ -4,6 +4,7 @@
 -- y^2 where y is constant, that is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
 local object <const> = require "gibbous.object"
@@ -92,7 +93,7 @@ end
 
 local function text_of(v)
   if param.is(v) and v.ndim == 0 then return ("%.6g"):format(v.value:item()) end
-  return ("%d variances"):format(#v)
+  return counted(#v, "variance")
 end
 
 function Likelihood:__tostring()
@@ -143,7 +144,7 @@ function methods:variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
   local v <const> = value_of(self.noise)
   if v.ndim == 1 and #v ~= #x then
-    core.raise("shape", ("noise has %d variances for %d observations"):format(#v, #x))
+    core.raise("shape", ("noise has %s for %s"):format(counted(#v, "variance"), counted(#x, "observation")))
   end
   return columns.like(v, x)
 end
@@ -234,8 +235,8 @@ end
 function methods:of_rows(keep, count, what)
   if self.kind ~= "fixed" then return self end
   if #self.noise ~= count then
-    core.raise("shape", ("%s: noise has %d variances for %d observations, those with missing y included"):format(what, #self.noise,
-      count))
+    core.raise("shape", ("%s: noise has %s for %s, those with missing y included"):format(what, counted(#self.noise, "variance"),
+      counted(count, "observation")))
   end
   local out <const> = self:copy()
   fields(out).noise = self.noise:index(1, keep):eval()
@@ -255,7 +256,7 @@ local function level_of(v, what)
   end
   if type(v) ~= "number" or not (v >= 0 and v < math.huge) then
     core.raise("option", ("%s: the noise must be a variance, 0 or more and finite, got %s"):format(what,
-      tostring(options.plain(v))))
+      options.got(v)))
   end
   if v == 0 then return param.hyper(0, "noise", {fixed = true}) end
   return param.hyper(v, "noise")
@@ -268,7 +269,7 @@ local function check_floor(o, noise, what)
   end
 end
 
-local function not_negative(v) return type(v) == "number" and v >= 0 and v < math.huge end
+local function not_negative(v) return type(v) == "number" and v >= 0 and v < math.huge, "a finite number, 0 or more" end
 
 local function with_floor(self, o, given)
   local f <const> = fields(self)
@@ -365,7 +366,7 @@ function M.heteroscedastic(opts)
   local places <const> = o.places or 30
   fields(self).kernel = held(o.kernel)
   if type(places) == "number" then
-    if math.tointeger(places) == nil or places < 1 then
+    if options.whole(places) == nil or places < 1 then
       core.raise("option", what .. ": places must be a count, 1 or more, or inputs (m, d)")
     end
     fields(self).count = places

@@ -1,6 +1,7 @@
 --- Mean functions: values, called as m(x) with x (n, d), giving (n), lazy.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -104,7 +105,7 @@ end
 local function linear_form(self, x)
   local slope <const> = columns.adopt(self.hyper.slope, x)
   if slope.ndim == 1 and #slope ~= x.shape[2] then
-    core.raise("shape", ("linear mean: %d slopes for inputs with %d columns"):format(#slope, x.shape[2]))
+    core.raise("shape", ("linear mean: %s for inputs with %s"):format(counted(#slope, "slope"), counted(x.shape[2], "column")))
   end
   return (x * slope):sum(2) + columns.adopt(self.hyper.offset, x)
 end
@@ -144,7 +145,7 @@ local function one_a_row(v, x, what)
   if core.type(v) == "tensor" and v.ndim == 2 and v.shape[2] == 1 then v = v:squeeze(2) end
   if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
     core.raise("shape", ("%s: expected one value a row, shape %d, got %s"):format(what, #x,
-      core.type(v) == "tensor" and "shape " .. tostring(v.shape) or type(v)))
+      core.type(v) == "tensor" and "shape " .. core.told(v) or type(v)))
   end
   return v
 end

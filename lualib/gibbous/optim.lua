@@ -8,7 +8,7 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local raised <const> = require "gibbous.raised"
 
-local M <const> = {}
+local M <const> = {LIMIT = quasi_newton.LIMIT}
 local axpy <const>, largest <const> = quasi_newton.axpy, quasi_newton.largest
 
 -- The free parameters of a root as one flat list of numbers, each in units of its own ------------------------------------------
@@ -152,8 +152,8 @@ local function bounded_elements(params)
   return limit
 end
 
-local function lbfgs(space, f, o, report)
-  local best, here, problem
+local function lbfgs(space, f, o, report, from)
+  local best, here, problem = from, nil, nil
   local function move(x)
     if here ~= x then space:write(x) end
     here = x
@@ -167,11 +167,11 @@ local function lbfgs(space, f, o, report)
   end
   local settings <const> = {steps = o.steps, tol = o.tol, ftol = o.ftol, limit = bounded_elements(space.params)}
   local reason <const>, converged <const>, iterations <const> = quasi_newton.minimize(evaluate, space:read(), settings,
-    function(step, x, value, g)
-      best = {x = x, value = value}
-      move(x)
-      report(step, value, g)
-    end)
+    function(state)
+      best = state
+      move(state.x)
+      report(state)
+    end, from)
   if best == nil then error(problem or core.error("nan", "the objective is not finite at the starting point"), 0) end
   move(best.x)
   return best.value, reason, converged, iterations
@@ -179,30 +179,41 @@ end
 
 -- First-order methods -----------------------------------------------------------------------------------------------------
 
---- Kingma & Ba (2015), algorithm 1.
+--- Kingma & Ba (2015), algorithm 1. The state's lists are replaced, never changed.
 local function adam_update(state, x, g, lr)
-  state.t = (state.t or 0) + 1
-  state.m, state.v = state.m or {}, state.v or {}
-  local out <const> = {}
+  local out <const>, ms <const>, vs <const>, t <const> = {}, {}, {}, (state.t or 0) + 1
   for i = 1, #x do
-    state.m[i] = 0.9 * (state.m[i] or 0) + 0.1 * g[i]
-    state.v[i] = 0.999 * (state.v[i] or 0) + 0.001 * g[i] * g[i]
-    local m <const>, v <const> = state.m[i] / (1 - 0.9 ^ state.t), state.v[i] / (1 - 0.999 ^ state.t)
+    ms[i] = 0.9 * (state.m and state.m[i] or 0) + 0.1 * g[i]
+    vs[i] = 0.999 * (state.v and state.v[i] or 0) + 0.001 * g[i] * g[i]
+    local m <const>, v <const> = ms[i] / (1 - 0.9 ^ t), vs[i] / (1 - 0.999 ^ t)
     out[i] = x[i] - lr * m / (math.sqrt(v) + 1e-8)
   end
+  state.t, state.m, state.v = t, ms, vs
   return out
 end
 
 local function sgd_update(_, x, g, lr) return axpy(-lr, g, x) end
 
+--- Where it stands after a point that has a value: {step, x, value, g, best, best_x, lr, moments}.
 local function first_order(update)
-  return function(space, f, o, report)
-    local state <const> = {}
-    local x, best_x = space:read(), nil
-    local best = math.huge
-    local lr = o.lr
-    for iteration = 1, o.steps + 1 do
-      local value <const>, g <const> = space:evaluate(f)
+  return function(space, f, o, report, from)
+    local moments <const>, start <const> = {}, from or {}
+    for key, v in pairs(start.moments or {}) do moments[key] = v end
+    local x, g, best_x = start.x or space:read(), start.g, start.best_x
+    local best, lr, step = start.best or math.huge, start.lr or o.lr, start.step or -1
+    local function step_from(v, slope)
+      x = update(moments, v, slope, lr)
+      space:write(x)
+    end
+    if from and largest(g) <= o.tol then
+      space:write(best_x)
+      return best, "gradient below tol", true, step
+    elseif from and step < o.steps then
+      step_from(x, g)
+    end
+    for iteration = step + 1, o.steps do
+      local value
+      value, g = space:evaluate(f)
       if g == nil then
         if best_x == nil then error(core.error("nan", "the objective is not finite at the starting point"), 0) end
         report.setback()
@@ -210,19 +221,18 @@ local function first_order(update)
         space:write(x)
       else
         if value < best then best, best_x = value, x end
-        report(iteration - 1, value, g)
+        local now <const> = {}
+        for key, v in pairs(moments) do now[key] = v end
+        report{step = iteration, x = x, value = value, g = g, best = best, best_x = best_x, lr = lr, moments = now}
         if largest(g) <= o.tol then
           space:write(best_x)
-          return best, "gradient below tol", true, iteration - 1
+          return best, "gradient below tol", true, iteration
         end
-        if iteration <= o.steps then
-          x = update(state, x, g, lr)
-          space:write(x)
-        end
+        if iteration < o.steps then step_from(x, g) end
       end
     end
     space:write(best_x)
-    return best, "step limit reached", false, o.steps
+    return best, M.LIMIT, false, o.steps
   end
 end
 
@@ -240,45 +250,75 @@ end
 M.spec = {method = {"lbfgs", "adam", "sgd"}, steps = "count", lr = "positive", tol = "positive", ftol = "positive",
   on_step = "function"}
 
+local MINIMIZE <const> = {resume = "table"}
+for key, kind in pairs(M.spec) do MINIMIZE[key] = kind end
+
+-- By report, while it lives: where the descent stood at the last point that on_step heard of.
+local states <const> = setmetatable({}, {__mode = "k"})
+
+--- Where the descent of this report stood last: what M.run goes on from as o.from; nil: nowhere.
+function M.state(info) return states[info] end
+
 --- Minimises f() over the free parameters below 'root'. f returns a tensor of one element; each step asks for value and
 -- gradients in one traversal. on_step gets {step, value, gradient_norm} and may return false to stop.
--- The parameters end at the best point seen, also when interrupted (then info.interrupted).
+-- The parameters end at the best point seen, also when interrupted (then info.interrupted). resume: the report of a minimisation
+-- that was interrupted or reached its steps, which goes on with the same bits as if it had not ended.
 ---@return table info  converged reason iterations evaluations value seconds method setbacks
 function M.minimize(f, root, opts)
-  local o <const> = options.parse(opts, M.spec, "gb.optim.minimize")
+  local o <const> = options.parse(opts, MINIMIZE, "gb.optim.minimize")
   check_objective(f, "gb.optim.minimize")
+  if o.resume then
+    local from <const> = states[o.resume]
+    if not from then core.raise("option", "gb.optim.minimize: resume: expected the report of an earlier call of it") end
+    if o.method and o.method ~= from.method then
+      core.raise("option", ("gb.optim.minimize: resume: this is a descent of %s, which stays its method"):format(from.method))
+    end
+    o.method, o.from = from.method, from
+  end
   return M.run(f, root, o)
 end
 
 --- How many steps a method makes at most where nothing else is said; nil: the usual method.
 function M.usual_steps(method) return (method or "lbfgs") == "lbfgs" and 200 or 500 end
 
+local function check_unknowns(space, from)
+  if #space:read() == #from.at.x then return end
+  core.raise("option", ("resume: the descent had %d unknowns, and there are %d free now"):format(#from.at.x, #space:read()))
+end
+
 --- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval),
--- 'resolution', relative: smaller changes of f say nothing (0: those of rounding), and 'units' of parameters (see space_of).
+-- 'resolution', relative: smaller changes of f say nothing (0: those of rounding), 'units' of parameters (see space_of), and
+-- 'from', a state to go on from.
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
-  local realise <const>, resolution <const>, units <const> = o.realise, o.resolution, o.units
+  local realise <const>, resolution <const>, units <const>, from <const> = o.realise, o.resolution, o.units, o.from
   o = {steps = o.steps or M.usual_steps(method), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
   local space <const> = space_of(root, "gb.optim.minimize", units)
   space.realise, space.resolution = realise or core.eval, resolution or 0
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
-  local best, best_x, last = math.huge, space:read(), 0
+  local best, best_x, last, state = math.huge, space:read(), 0, from
+  if from then
+    check_unknowns(space, from)
+    best, best_x, last = from.best, from.best_x, from.at.step
+    info.evaluations, info.setbacks = from.evaluations, from.setbacks
+  end
   local counted <const> = function()
     info.evaluations = info.evaluations + 1
     return f()
   end
   local report <const> = setmetatable({setback = function() info.setbacks = info.setbacks + 1 end}, {
-    __call = function(_, step, value, g)
-      last = step
-      if value < best then best, best_x = value, space:read() end
-      if o.on_step and o.on_step{step = step, value = value, gradient_norm = space:norm(g)} == false then
+    __call = function(_, at)
+      last = at.step
+      if at.value < best then best, best_x = at.value, at.x end
+      state = {method = method, at = at, best = best, best_x = best_x, evaluations = info.evaluations, setbacks = info.setbacks}
+      if o.on_step and o.on_step{step = at.step, value = at.value, gradient_norm = space:norm(at.g)} == false then
         error(core.error("interrupted", "stopped by on_step"), 0)
       end
     end,
   })
-  local ok, value, reason, converged, iterations = pcall(methods[method], space, counted, o, report)
+  local ok, value, reason, converged, iterations = pcall(methods[method], space, counted, o, report, from and from.at)
   if not ok then
     space:write(best_x)                 -- nothing is lost: the best point stays
     local err <const> = value
@@ -288,6 +328,7 @@ function M.run(f, root, o)
   end
   info.value, info.reason, info.converged, info.iterations = value, reason, converged, iterations
   info.seconds = core.clock() - start
+  states[info] = state
   return setmetatable(info, Info)
 end
 

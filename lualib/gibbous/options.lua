@@ -33,6 +33,9 @@ end
 --- Is v a whole number? A string of digits is not, although math.tointeger takes it: it cannot be compared with numbers.
 function M.integral(v) return type(v) == "number" and math.tointeger(v) ~= nil end
 
+--- v as an integer, nil where it is no whole number.
+function M.whole(v) return type(v) == "number" and math.tointeger(v) or nil end
+
 local integral <const> = M.integral
 
 local checks <const> = {
@@ -50,6 +53,13 @@ local checks <const> = {
 
 local wording <const> = {positive = "a positive number", count = "a whole number, 0 or more", integer = "an integer"}
 
+--- A rule "number|tensor" in words: "a number or a tensor".
+local function in_words(rule)
+  local out <const> = {}
+  for name in rule:gmatch "[^|]+" do out[#out + 1] = wording[name] or "a " .. name end
+  return table.concat(out, " or ")
+end
+
 --- v, a NaN without its sign: texts show none.
 function M.plain(v) return v ~= v and math.abs(v) or v end
 
@@ -58,6 +68,9 @@ function M.shown(v)
   if v ~= v then return "number nan" end               -- whatever its sign
   return (type(v) == "number" or type(v) == "string") and ("%s %s"):format(type(v), tostring(v)) or core.type(v)
 end
+
+--- The same where a number is expected: digits in a string are no number, and look like one.
+function M.got(v) return type(v) == "number" and tostring(M.plain(v)) or M.shown(v) end
 
 --- Is 'v' of one of the types? Returns it, a whole float as an integer where an integer is asked for.
 local function of_type(v, types)
@@ -97,7 +110,7 @@ local function checked(name, v, rule, what)
     core.raise("option", ("%s: bad value for option '%s', got %s"):format(what, name, M.shown(v)))
   elseif type(rule) == "string" then
     local ok <const>, value <const> = of_type(v, rule)
-    if not ok then bad(name, what, wording[rule] or rule:gsub("|", " or "), M.shown(v)) end
+    if not ok then bad(name, what, in_words(rule), M.shown(v)) end
     return value
   end
   local known <const> = {}
@@ -115,6 +128,9 @@ local function unknown(name, spec)
   local known <const> = sorted_names(spec)
   if type(name) ~= "string" then return ("options have names, {%s = ...}: got a value without one"):format(known[1] or "name") end
   local near <const>, list <const> = M.nearest(name, spec), "known: " .. table.concat(known, ", ")
+  if spec.keepdim and (name == "axis" or name == "dim") then
+    return ("unknown option '%s': the dimension is an argument before the options; %s"):format(name, list)
+  end
   return ("unknown option '%s'%s"):format(name, #known == 0 and ", there are none"
     or near and (", did you mean '%s'? %s"):format(near, list) or "; " .. list)
 end

@@ -87,7 +87,8 @@ end
 local spec <const> = {
   min = "number", max = "number", fixed = "boolean", prior = is_prior, name = "string",
   transform = function(v)
-    return v == "identity" or v == "exp" or (type(v) == "table" and v.forward ~= nil and v.inverse ~= nil)
+    return v == "identity" or v == "exp" or (type(v) == "table" and v.forward ~= nil and v.inverse ~= nil),
+      '"identity", "exp" or {forward = f, inverse = g}'
   end,
 }
 
@@ -121,7 +122,7 @@ local function shaped(box, t)
   if tostring(t.shape) == tostring(shape) then return t end
   if t.ndim == 0 then return t:expand(shape):eval() end
   core.raise("shape", ("parameter '%s' has shape %s, got a value of shape %s"):format(box.name, tostring(shape),
-    tostring(t.shape)))
+    core.told(t)))
 end
 
 local function assign_raw(self, raw)

@@ -4,7 +4,8 @@ local models <const> = require "gibbous.plot.models"
 local runs <const> = require "gibbous.plot.runs"
 
 local M <const> = {figure = require "gibbous.plot.figure".figure,
-  posterior = models.posterior, calibration = models.calibration, residuals = models.residuals, kernel = models.kernel,
+  posterior = require "gibbous.plot.posterior",
+  calibration = models.calibration, residuals = models.residuals, kernel = models.kernel,
   training = runs.training, convergence = runs.convergence, memory = runs.memory}
 
 --- Sorted silhouettes by cluster: s is what gb.silhouette gives.

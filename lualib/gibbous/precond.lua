@@ -83,10 +83,12 @@ local function resolve(self, a, k, noise, o)
 end
 
 --- A share of the trace.
-local function is_share(v) return type(v) == "number" and v >= 0 and v < 1 end
+local function is_share(v) return type(v) == "number" and v >= 0 and v < 1, "a number from 0, below 1" end
+
+local function is_rank(v) return v == "auto" or math.type(v) == "integer" and v >= 1, '"auto" or a whole number, 1 or more' end
 
 local function low_rank(kind, own, opts, make)
-  local spec <const> = {rank = function(v) return v == "auto" or math.type(v) == "integer" and v >= 1 end, noise = "positive"}
+  local spec <const> = {rank = is_rank, noise = "positive"}
   for key, rule in pairs(own) do spec[key] = rule end
   local o <const> = options.parse(opts, spec, "gb.precond." .. kind)
   for key, v in pairs(o) do o[key] = v or nil end

@@ -2,6 +2,7 @@
 -- applying it. Times are measured on the matrix itself; steps are predicted from the condition number that a short run of
 -- conjugate gradients sees.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local table_text <const> = require "gibbous.table_text"
 
 local FIRST <const>, TRIAL <const> = 16, 10      -- the first rank; steps of a short run
@@ -22,7 +23,7 @@ function Choice:__tostring()
     rows[#rows + 1] = {tostring(t.rank), ("%.3g"):format(t.build), ("%.3g"):format(t.apply), ("%.3g"):format(t.product),
       ("%.3g"):format(t.condition), tostring(t.steps), ("%.3g"):format(t.seconds), t.rank == self.rank and "chosen" or ""}
   end
-  return ("rank %d for %d columns at tol %g\n%s"):format(self.rank, self.columns, self.tol, table_text(rows))
+  return ("rank %d for %s at tol %g\n%s"):format(self.rank, counted(self.columns, "column"), self.tol, table_text(rows))
 end
 
 --- f's result, and the shortest time of two runs.

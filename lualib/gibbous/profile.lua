@@ -1,5 +1,6 @@
 --- gb.profile: which steps took how long, by script line.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local table_text <const> = require "gibbous.table_text"
 local timing <const> = require "gibbous.timing"
@@ -24,8 +25,8 @@ local function head(self)
   local parts <const> = {timing.duration(self.seconds), ("of it in steps %s"):format(timing.duration(self.device)),
     ("%d step%s"):format(self.steps, self.steps == 1 and "" or "s")}
   if self.folds then
-    parts[#parts + 1] = ("%d folds (%d pairs)  %d library calls  peak %.1f MiB"):format(self.folds, self.pairs, self.opaques,
-      self.measured / 2 ^ 20)
+    parts[#parts + 1] = ("%s (%d pairs)  %d library calls  peak %.1f MiB"):format(counted(self.folds, "fold"), self.pairs,
+      self.opaques, self.measured / 2 ^ 20)
   end
   if self.missed > 0 then
     parts[#parts + 1] = ("%d step%s more, whose times the device does not tell"):format(self.missed,
@@ -44,7 +45,7 @@ function Profile.__tostring(self)
   end
   local lines <const> = {head(self)}
   if #self > 0 then lines[2] = table_text(rows) end
-  if #self > LISTED then lines[#lines + 1] = ("and %d rows more"):format(#self - LISTED) end
+  if #self > LISTED then lines[#lines + 1] = ("and %s more"):format(counted(#self - LISTED, "row")) end
   return table.concat(lines, "\n")
 end
 

@@ -31,7 +31,7 @@ local function finish(loop)
 end
 
 local function counted(v)
-  local n <const> = math.tointeger(v)
+  local n <const> = options.whole(v)
   if n and n >= 0 then return n, nil end
   local meta <const> = type(v) == "table" and getmetatable(v)
   if type(v) == "table" and not meta then return #v, v end

@@ -22,7 +22,10 @@ local function draw(words, after)
 end
 
 --- Leaves these last words on the terminal.
-function M.leave(words) draw(words, "\n") end
+function M.leave(words)
+  core.said(words)
+  draw(words, "\n")
+end
 
 --- Takes what was drawn away.
 function M.clear()
@@ -38,6 +41,7 @@ end
 
 --- Says something now: at a terminal in place, in a log as a line.
 function M.say(words)
+  core.said(words)
   if core.isatty(2) then return draw(words, "") end
   io.stderr:write(words, "\n")
 end

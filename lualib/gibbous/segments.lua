@@ -1,5 +1,6 @@
 --- Sums, means and extremes of rows by label, counts, histograms, one-hot rows, distances. Lazy.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local labels_of <const> = require "gibbous.labels"
 local options <const> = require "gibbous.options"
 local subject <const> = require "gibbous.subject"
@@ -14,7 +15,7 @@ local function checked(x, labels, k, what)
   if t.ndim < 1 then core.raise("shape", ("%s: expected rows, x (n, ...), got one number"):format(what)) end
   local y <const> = labels_of.of(labels, what, t.device)
   if y.ndim ~= 1 or #y ~= #t then
-    core.raise("shape", ("%s: expected one label a row: x %s, labels %s"):format(what, tostring(t.shape), tostring(y.shape)))
+    core.raise("shape", ("%s: expected one label a row: x %s, labels %s"):format(what, core.told(t), core.told(y)))
   end
   if t.dtype == "bool" then
     core.raise("dtype", ("%s: no arithmetic on bool: x:to{dtype = 'f64'}"):format(what))
@@ -76,7 +77,7 @@ function M.bincount(labels, opts)
   local what <const> = "gb.bincount"
   local o <const> = options.parse(opts, {k = "any", weights = "any"}, what)
   local y = labels_of.of(labels, what)
-  if y.ndim ~= 1 then core.raise("shape", ("%s: expected labels (n), got %s"):format(what, tostring(y.shape))) end
+  if y.ndim ~= 1 then core.raise("shape", ("%s: expected labels (n), got %s"):format(what, core.told(y))) end
   local k = o.k
   if not k then
     if y.numel == 0 then core.raise("option", what .. ": there are no labels: say how many counts there are, {k = n}") end
@@ -85,7 +86,7 @@ function M.bincount(labels, opts)
   if o.weights then
     local is_list <const> = type(o.weights) == "table" and getmetatable(o.weights) == nil
     local w <const> = subject.tensor(is_list and core.tensor(o.weights) or o.weights, what .. ": weights")
-    if w.ndim ~= 1 then core.raise("shape", ("%s: expected weights (n), got %s"):format(what, tostring(w.shape))) end
+    if w.ndim ~= 1 then core.raise("shape", ("%s: expected weights (n), got %s"):format(what, core.told(w))) end
     return add_rows(checked(w, y, k, what))
   end
   k = subject.whole(k, 1, "k", what)
@@ -126,7 +127,7 @@ local function edges_of(x, o, what)
   local bins <const> = o.bins or 10
   if type(bins) == "number" then
     local b <const> = subject.whole(bins, 1, "bins", what)
-    if b > most_bins then core.raise("option", ("%s: at most %d bins, got %d"):format(what, most_bins, b)) end
+    if b > most_bins then core.raise("option", ("%s: at most %s, got %d"):format(what, counted(most_bins, "bin"), b)) end
     local lo <const>, hi <const> = checked_range(x, o.range, what)
     return core.tensor(uniform_edges(lo, hi, b), {dtype = x.dtype, device = x.device})
   end
@@ -134,7 +135,7 @@ local function edges_of(x, o, what)
   local edges = subject.tensor(is_list and core.tensor(bins, {dtype = x.dtype, device = x.device}) or bins, what .. ": bins")
   if o.range then core.raise("option", what .. ": bins are edges already: leave out range") end
   if edges.ndim ~= 1 or #edges < 2 then
-    core.raise("shape", ("%s: edges are a list of two numbers or more, got shape %s"):format(what, tostring(edges.shape)))
+    core.raise("shape", ("%s: edges are a list of two numbers or more, got shape %s"):format(what, core.told(edges)))
   end
   if not edges:slice(1, 1, -2):le(edges:slice(1, 2)):all() then core.raise("option", what .. ": edges must ascend") end
   return edges
@@ -144,11 +145,12 @@ end
 -- Without range x is observed: bins cover its least to its largest value. Work n bins, in one pass that stores nothing.
 ---@param x gibbous.tensor        of any shape
 ---@param opts {bins: integer|number[], range: number[], weights: gibbous.tensor}?  bins = 10, or the edges
+---@param caller string?        begins the messages
 ---@return gibbous.tensor counts  (bins), i64; with weights the sum of those of each bin
 ---@return gibbous.tensor edges   (bins + 1)
-function M.histogram(x, opts)
-  local what <const> = "gb.histogram"
-  local o <const> = options.parse(opts, {bins = "any", range = "any", weights = "any"}, what)
+function M.histogram(x, opts, caller)
+  local what <const> = caller or "gb.histogram"
+  local o <const> = options.parse(opts, {bins = "any", range = "any", weights = "any"}, "gb.histogram")
   local t = subject.tensor(x, what)
   if not is_float(t) then t = t:to{dtype = "f64"} end
   local edges <const> = edges_of(t, o, what)
@@ -159,7 +161,7 @@ function M.histogram(x, opts)
   if not o.weights then return inside:sum(2):to{dtype = "i64"}, edges end
   local w <const> = subject.tensor(o.weights, what .. ": weights")
   if w.shape ~= t.shape then
-    core.raise("shape", ("%s: weights must be one a value: x %s, weights %s"):format(what, tostring(t.shape), tostring(w.shape)))
+    core.raise("shape", ("%s: weights must be one a value: x %s, weights %s"):format(what, core.told(t), core.told(w)))
   end
   return core.where(inside, w:reshape(-1):unsqueeze(1), 0):sum(2), edges
 end
@@ -189,7 +191,7 @@ function M.cdist(x, y, opts)
   local a <const>, b <const> = subject.tensor(x, what), subject.tensor(y, what)
   if a.ndim < 2 or a.ndim ~= b.ndim or a.shape[-1] ~= b.shape[-1] then
     core.raise("shape", ("%s: expected x (..., n, d) and y (..., m, d), got %s and %s; v:unsqueeze(2) makes rows"):format(what,
-      tostring(a.shape), tostring(b.shape)))
+      core.told(a), core.told(b)))
   end
   local p <const> = o.p or 2
   if p == 2 then return core.sqdist(a, b):sqrt() end
@@ -202,7 +204,7 @@ function M.outer(a, b)
   local what <const> = "gb.outer"
   local v <const>, w <const> = subject.tensor(a, what), subject.tensor(b, what)
   if v.ndim ~= 1 or w.ndim ~= 1 then
-    core.raise("shape", ("%s: expected two vectors, got %s and %s"):format(what, tostring(v.shape), tostring(w.shape)))
+    core.raise("shape", ("%s: expected two vectors, got %s and %s"):format(what, core.told(v), core.told(w)))
   end
   return v:unsqueeze(2) * w:unsqueeze(1)
 end

@@ -8,6 +8,7 @@
 --   {"%": "given", "name": ..., "params": ...}    a function or network of a script; its parameters' values are kept
 --   {"%": "record", "fields": ..., "class": ..., "text": ...}   a report: its fields, what it is, and how it prints
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -186,7 +187,7 @@ local function restore_params(self, f, v)
   local list <const>, names <const> = param.collect(f)
   local saved <const> = self:list(v.params)
   if #saved ~= #list then
-    self:fail(("'%s' has %d parameters, the one that was saved had %d"):format(v.name, #list, #saved))
+    self:fail(("'%s' has %s, the one that was saved had %d"):format(v.name, counted(#list, "parameter"), #saved))
   end
   for i, one in ipairs(saved) do
     local raw <const>, p <const> = self:tensor_of(one.raw), list[i]

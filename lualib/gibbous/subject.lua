@@ -1,5 +1,6 @@
 --- Checks of arguments that functions and methods of tensors share.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 
 local M <const> = {}
@@ -13,23 +14,23 @@ end
 
 --- A dimension of x, counted from 1; negative from the end.
 function M.dimension(x, d, what)
-  local n <const> = math.type(d) == "integer" and d or math.tointeger(d)
+  local n <const> = options.whole(d)
   if n == nil then
     core.raise("option", ("%s: a dimension expected, 1 to %d, or -1 for the last; got %s"):format(what, x.ndim,
-      tostring(options.plain(d))))
+      options.got(d)))
   end
   if n == 0 or math.abs(n) > x.ndim then
-    core.raise("index", ("%s: dimension %d of a tensor with %d dimensions"):format(what, n, x.ndim))
+    core.raise("index", ("%s: dimension %d of a tensor with %s"):format(what, n, counted(x.ndim, "dimension")))
   end
   return n > 0 and n or n + x.ndim + 1
 end
 
 --- A whole number that is at least 'least'.
 function M.whole(v, least, name, what)
-  local n <const> = math.tointeger(v)
+  local n <const> = options.whole(v)
   if n == nil or n < least then
     core.raise("option", ("%s: %s must be a whole number, %d or more, got %s"):format(what, name, least,
-      tostring(options.plain(v))))
+      options.got(v)))
   end
   return n
 end
@@ -48,6 +49,15 @@ function M.range_along(first, step, n, d, ndim, device)
   for i = 1, ndim do shape[i] = 1 end
   shape[d] = n
   return core.range(first, first + step * (n - 1), step, {dtype = "i64", device = device}):reshape(shape)
+end
+
+--- A path as argument 'number' of a function that is called as in 'usage'. The error is a string at the script's line, as those
+-- of Lua's own functions.
+function M.path(v, number, usage)
+  if type(v) == "string" then return end
+  local line <const> = core.line()
+  error(("%sbad argument #%d to '%s' (string expected, got %s); %s"):format(line == "" and "" or line .. ": ", number,
+    usage:match "([%w_]+)%(", core.type(v), usage), 0)
 end
 
 return M

@@ -89,7 +89,4 @@ end
 
 function Sweep.__newindex() core.raise("option", "a sweep is a value and cannot be assigned to: say it in gb.sweep{...}") end
 
---- Is v a study?
-function M.is(v) return getmetatable(v) == Sweep end
-
 return setmetatable(require "gibbous.names"(M, "gb.sweep"), {__call = new, __index = getmetatable(M).__index})

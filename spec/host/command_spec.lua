@@ -54,6 +54,43 @@ describe("gibbous run", function()
   end)
 end)
 
+describe("a word of the command line", function()
+  local function said(...)
+    local _, err <const>, code <const> = process.run{...}
+    assert.equal(1, code)
+    return err
+  end
+
+  it("that is nearly a command or an option is told which", function()
+    assert.equal("gibbous: cannot open hlep: No such file or directory; did you mean the command 'gibbous help'? "
+      .. "gibbous help lists them\n", said "hlep")
+    assert.matches("did you mean the command 'gibbous doctor'%?", said("docter", "--json"))
+    assert.matches("^gibbous: unrecognized option '%-%-hlep', did you mean '%-%-help'%?\nusage: ", said "--hlep")
+    assert.matches("^gibbous: unrecognized option '%-%-colour=always', did you mean '%-%-color'%?\nusage: ", said "--colour=always")
+    assert.equal("gibbous: cannot open script.lau: No such file or directory\n", said "script.lau")
+    assert.matches("^gibbous: cannot open hlep: No such file or directory\n", said("run", "hlep"))
+  end)
+
+  it("that a command does not take is refused", function()
+    assert.equal("gibbous: man takes no words, got 'x'\n", said("man", "x"))
+    assert.equal("gibbous: doctor takes --json alone, got 'nonsense'\n", said("doctor", "nonsense"))
+  end)
+
+  it("asks for the usage", function()
+    for _, word in ipairs{"-h", "--help", "help"} do
+      local out <const>, err <const>, code <const> = process.run{word}
+      assert.same({"", 0}, {err, code})
+      assert.matches("^usage: gibbous ", out)
+    end
+  end)
+
+  it("may use the library that no line has loaded, and is told how to", function()
+    assert.matches("attempt to index a nil value %(global 'gb'%); a script begins with: local gb = require \"gibbous\"\n",
+      said("-e", "print(gb.rand(3))"))
+    assert.is_nil(said("-e", "print(bg.rand(3))"):find("a script begins", 1, true))
+  end)
+end)
+
 describe("gibbous doctor and env", function()
   it("give JSON", function()
     local doctor <const> = core.json_decode((process.run{"doctor", "--json"}))

@@ -21,7 +21,7 @@ local function judge(row, dir)
   return text, table.concat(lacks, " ")
 end
 
-describe("each of 100 mistakes", function()
+describe("each of 150 mistakes", function()
   local dir <const> = os.tmpname()
 
   setup(function()
@@ -37,13 +37,13 @@ describe("each of 100 mistakes", function()
     os.remove(dir)
   end)
 
-  it("is one of a hundred, none twice", function()
+  it("is one of 150, none twice", function()
     local seen <const> = {}
     for _, row in ipairs(mistakes) do
       assert.is_nil(seen[row[1]])
       seen[row[1]] = true
     end
-    assert.equal(100, #mistakes)
+    assert.equal(150, #mistakes)
   end)
 
   for i, row in ipairs(mistakes) do

@@ -9,7 +9,6 @@ describe("a part of the library", function()
         return v
       end)
     end
-    raises("option", "gb.sweep is not in this version", function() return gb.sweep end)
   end)
 
   it("names the nearest of those it has", function()
@@ -31,10 +30,11 @@ describe("gb", function()
   end)
 
   it("has every part of the library when it is first named", function()
-    local names <const> = "bench bincount cat cdist clock config data devices einsum empty eval eye full func gp grad histogram "
-      .. "kernels kmeans lazy likelihoods linalg linspace load maximum means memory minimum mpi nn one_hot ones optim outer param "
-      .. "params plan plot precond priors profile progress rand randn randperm range seed segment_max segment_mean segment_min "
-      .. "segment_sum silhouette sobol solvers stack tensor time type version vmap where zeros"
+    local names <const> = "bench bincount bo cat cdist cite cli clock config data devices einsum empty eval eye full func gp "
+      .. "grad histogram kernels kmeans lazy likelihoods linalg linspace load maximum means memory minimum mpi "
+      .. "nn one_hot ones optim outer param params plan plot precond priors profile progress rand randn "
+      .. "randperm range report seed segment_max segment_mean segment_min segment_sum silhouette sobol solvers "
+      .. "stack sweep tensor time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
     assert.equal(names, all())
     for name, of in pairs{bench = {"timing", "time"}, bincount = {"segments", "bincount"}, cdist = {"segments", "cdist"},
@@ -61,7 +61,7 @@ describe("gb", function()
   end)
 
   it("says what it has not", function()
-    for _, name in ipairs{"cli", "dispatch", "report", "sweep"} do
+    for _, name in ipairs{"dispatch"} do
       local err <const> = raises("option", "", function() return gb[name] end)
       assert.equal(("gb.%s is not in this version"):format(name), err.message)
     end

@@ -34,7 +34,7 @@ describe("options.parse", function()
     raises("option", "option 'lr'", options.parse, {lr = 0 / 0}, spec, "fit")
     raises("option", "did you mean adam?", options.parse, {method = "adan"}, spec, "fit")
     raises("option", "bad value for option 'even'", options.parse, {even = 3}, spec, "fit")
-    raises("option", "option 'x' must be number or tensor", options.parse, {x = "3"}, spec, "fit")
+    raises("option", "option 'x' must be a number or a tensor", options.parse, {x = "3"}, spec, "fit")
     assert.equal("adam", options.parse({method = "adam"}, spec, "fit").method)
     assert.equal("tensor", gb.type(options.parse({x = gb.zeros(2)}, spec, "fit").x))
   end)
@@ -98,18 +98,19 @@ describe("a rule of an option", function()
 
   it("names what was expected and what was given", function()
     for _, row in ipairs{
-      {"option 'x' must be number, got string 3", "number", "3"}, {"option 'x' must be an integer, got number 1.5", "integer", 1.5},
+      {"option 'x' must be a number, got string 3", "number", "3"}, {"option 'x' must be an integer, got number 1.5", "integer",
+        1.5},
       {"option 'x' must be an integer, got string 3", "integer", "3"},
       {"option 'x' must be a positive number, got number 0", "positive", 0},
       {"option 'x' must be a positive number, got number -nan", "positive", 0 / 0},
       {"option 'x' must be a positive number, got table", "positive", {}},
       {"option 'x' must be a whole number, 0 or more, got number -1", "count", -1},
       {"option 'x' must be a whole number, 0 or more, got number 0.5", "count", 0.5},
-      {"option 'x' must be tensor, got number 3", "tensor", 3}, {"option 'x' must be function, got table", "function", {}},
-      {"option 'x' must be function, got tensor", "function", gb.ones(1)},
-      {"option 'x' must be string or function, got number 3", "string|function", 3},
-      {"option 'x' must be kernel, got param", "kernel", gb.param(1)},
-      {"option 'x' must be table, got tensor", "table", gb.ones(1)},
+      {"option 'x' must be a tensor, got number 3", "tensor", 3}, {"option 'x' must be a function, got table", "function", {}},
+      {"option 'x' must be a function, got tensor", "function", gb.ones(1)},
+      {"option 'x' must be a string or a function, got number 3", "string|function", 3},
+      {"option 'x' must be a kernel, got param", "kernel", gb.param(1)},
+      {"option 'x' must be a table, got tensor", "table", gb.ones(1)},
       {"option 'x' must be one of left, right, got string middle", {"left", "right"}, "middle"},
       {"option 'x' must be one of left, right, got string lft, did you mean left?", {"left", "right"}, "lft"},
       {"option 'x' must be one of left, right, got string LEFT, did you mean left?", {"left", "right"}, "LEFT"},

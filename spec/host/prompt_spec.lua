@@ -210,10 +210,61 @@ describe("a command", function()
       .. "gb.solvers.cg{max_iter = 1}:solve(K, gb.rand(30, {seed = 2}))\nerror 'x'\n:why\n")
     assert.matches("not converged", solved)
     assert.matches("\n  iterations +1\n", solved)
-    assert.matches("\nworth a try: allow more steps", solved)
+    assert.matches("\nworth a try:\n  1. use a preconditioner: gb.solvers.cg{precond = gb.precond.nystrom{rank = 200, noise = ",
+      solved, 1, true)
     local both <const> = session("{converged = false};\ngb.linalg.cholesky(gb.tensor{{1,2},{2,1}}):eval()\n:why\n"
       .. "{converged = false, steps = 3};\n:why\n")
     assert.matches("%(not_pd%)\n.*\n  steps +3\nworth a try: allow more steps", both)
+  end)
+
+  it(":why draws the curve of a solve, and says its spectrum and what to type", function()
+    local out <const> = session("x = gb.rand(300, 1, {seed = 1})\nK = gb.kernels.rbf{lengthscale = 0.2}(x) + 1e-5 * gb.eye(300)\n"
+      .. "z, r = gb.solvers.cg{max_iter = 40}:solve(K, gb.rand(300, {seed = 2}))\nz:eval(), r;\n:why\n", {
+        env = "HOME=/nonexistent LC_ALL=C"})
+    assert.matches("relative residual\n", out)
+    assert.matches("tolerance 1e%-06\ncondition at least 1.4e%+07, by the Lanczos matrix of these steps: "
+      .. "eigenvalues from 1e%-05 to 138\n", out)
+    assert.matches("worth a try:\n  1. allow more steps: max_iter = %d+; .*\n  2. use a preconditioner: .*\n  3. a larger diagonal "
+      .. "would make these steps do: A %+ %d", out)
+    assert.is_nil(out:find("[\128-\255]"))
+  end)
+
+  it(":why says of a fit whose solves miss what its parameters are, and what noise would do", function()
+    local out <const> = session("x = gb.rand(300, 1, {seed = 1})\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{lengthscale = 0.2}, noise = 1e-4, solver = gb.solvers.cg{max_iter = 10}}\n"
+      .. "m:fit(x, (9 * x):sin():reshape(300), {steps = 3})\n:why\n")
+    assert.matches("\n  kernel.lengthscale +%d", out)
+    assert.matches("\n  likelihood.noise +%d", out)
+    assert.matches('instead of [^\n]* would make these steps do: m:set%("likelihood.noise", ', out)
+  end)
+
+  it(":why finds a result that a variable holds, and a fit that ended early", function()
+    local solved <const> = session("x = gb.rand(300, 1, {seed = 1})\nz, r = gb.solvers.cg{max_iter = 40}:solve("
+      .. "gb.kernels.rbf{lengthscale = 0.2}(x) + 1e-5 * gb.eye(300), gb.rand(300, {seed = 2}))\nw = z:eval()\n:why\n")
+    assert.matches("^not converged %(max_iter%) after 40 steps", solved)
+    local fitted <const> = session("x = gb.linspace(0, 1, 20):eval() y = (5 * x):sin():eval()\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}\n"
+      .. "local r = m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n:why\n")
+    assert.matches("worth a try:\n  1. go on: :continue, or m:fit{resume = report}", fitted)
+  end)
+
+  it(":why tells how far a solve was that Ctrl-C ended", function()
+    local out <const> = session('x = gb.rand(20000, 3, {seed = 1}):eval()\nos.execute("(sleep 1; kill -INT $PPID) &");\n'
+      .. "z = gb.solvers.cg{tol = 1e-12, precision = 'full'}:solve(gb.kernels.rbf{}(x) + 1e-6 * gb.eye(20000), "
+      .. "gb.ones(20000)):eval()\n"
+      .. ":why\n")
+    assert.matches("interrupted in conjugate gradients after %d+ steps, relative residual %d", out)
+  end)
+
+  it(":continue goes on with the last interrupted fit", function()
+    local made <const> = "x = gb.linspace(0, 1, 20):eval() y = (5 * x):sin():eval()\n"
+      .. "m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}\n"
+    local whole <const> = session(made .. "m:fit(x, y).iterations\nm:get 'likelihood.noise'\n")
+    local out <const> = session(made .. "r = m:fit(x, y, {on_step = function(s) return s.step ~= 2 end})\n:continue\n"
+      .. "_.iterations\nm:get 'likelihood.noise'\n")
+    assert.matches("^fit of 20 points", out)
+    assert.equal(whole, out:match "[^\n]*\n[^\n]*\n$")
+    assert.matches("there is no interrupted fit", (select(2, session ":continue\n")))
   end)
 
   it(":plot draws what suits the values", function()

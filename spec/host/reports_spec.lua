@@ -68,7 +68,7 @@ describe("the text of", function()
       {{converged = false, missed = "mean", reason = "why", residual = 0.25, iterations = 3},
         "direct, variance exact, f64, mean not converged (why), residual 0.25 after 3 steps"},
       {{variance_error = 0.5, clamped = 1, invalid = 1, noise = "unknown", jitter = 1e-6},
-        "direct, variance exact, f64, variances too large by 0.5 of themselves at most, 1 variances 0 after rounding, 1 variances "
+        "direct, variance exact, f64, variances too large by 0.5 of themselves at most, 1 variance 0 after rounding, 1 variance "
           .. "lost "
           .. "to rounding: more noise, or precision = \"f64\", keeps them, noise of new observations not known: y_var is f_var, "
           .. "jitter 1e-06"},

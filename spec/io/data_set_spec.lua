@@ -198,7 +198,7 @@ describe("data sets in this process", function()
     assert.is_nil(next(train))
     assert.equal("split is a method of a data set: write d:split(...) with a colon, not d.split(...)",
       raises("option", "", s.split, 1).message)
-    assert.equal("split: option 'standardize' must be boolean, got number 1",
+    assert.equal("split: option 'standardize' must be a boolean, got number 1",
       raises("option", "", s.split, s, 1, {standardize = 1}).message)
     assert.equal("b.set-1: split 1 to 2 expected, got nil", raises("index", "", s.split, s).message)
   end)

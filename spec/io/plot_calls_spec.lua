@@ -21,11 +21,9 @@ describe("gb.plot", function()
     local text <const> = gb.plot.posterior((two_inputs()), {title = "here"}):text(100, 24)
     has(text, "here", "mean", "standard deviation of f", "x1", "x2", "░▒▓█")
     raises("option", "option 'x' is of one input column, the model has 2", gb.plot.posterior, (two_inputs()), {x = {1}})
-    local three <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:condition(gb.rand(3, 3, {seed = 1}), gb.ones(3))
-    raises("shape", "draws one or two input columns, the model has 3", gb.plot.posterior, three)
     raises("option", "option 'level' must be between 0 and 1, got 1", gb.plot.posterior,
       gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}, {level = 1})
-    raises("option", "a model of gb.gp.exact is needed, got tensor", gb.plot.posterior, gb.ones(3))
+    raises("option", "a model of gb.gp.exact or gb.gp.multitask is needed, got tensor", gb.plot.posterior, gb.ones(3))
   end)
 
   it("draws samples of a posterior", function()
@@ -47,8 +45,68 @@ describe("gb.plot", function()
   it("draws the steps of a fit, a line for each start", function()
     local _ <const>, steps <const> = two_inputs()
     has(gb.plot.training(steps):text(90, 30), "value - best", "gradient norm", "start 1", "start 2", "step")
-    raises("option", "a list of steps is needed", gb.plot.training, {})
+    raises("option", "the report of a fit with steps is needed", gb.plot.training, {})
     raises("option", "element 1 is not a step", gb.plot.training, {3})
+  end)
+
+  it("draws the steps of the report of a fit alone", function()
+    local x <const> = gb.rand(40, 2, {seed = 3})
+    local y <const>, steps <const> = (6 * x):sin():sum(2), {}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    local info <const> = m:fit(x, y, {steps = 6, on_step = function(s) steps[#steps + 1] = s end})
+    assert.equal(#steps, #info.history)
+    for i, s in ipairs(steps) do
+      assert.same({s.step, s.value, s.gradient_norm}, {info.history[i].step, info.history[i].value, info.history[i].gradient_norm})
+    end
+    assert.equal(gb.plot.training(steps):text(90, 30), gb.plot.training(info):text(90, 30))
+    raises("option", "the fit was direct", gb.plot.convergence, info)
+    local by_cg <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = gb.solvers.cg{}}:fit(x, y, {steps = 4})
+    has(gb.plot.convergence(by_cg):text(80, 20), "relative residual")
+    local long <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:fit(x:slice(1, 1, 4), y:slice(1, 1, 4),
+      {method = "sgd", lr = 1e-6, tol = 1e-300, ftol = 1e-300, steps = 4200}).history
+    assert.same({0, 2, 4200, 2101}, {long[1].step, long[2].step, long[#long].step, #long})
+    local fixed <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    for _, p in pairs(gb.params(fixed)) do p.fixed = true end
+    raises("option", "got one without steps", gb.plot.training, fixed:fit(x, y))
+  end)
+
+  it("draws a panel for each task, slices of many inputs, and values in their units", function()
+    local x <const> = gb.rand(30, 1, {seed = 1})
+    local y <const> = (6 * x):sin():squeeze(2)
+    local two <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
+    two:fit(x, gb.stack({y, 2 * y + 1}, 2), {steps = 2})
+    has(gb.plot.posterior(two, {samples = 1, seed = 1}):text(80, 40), "y, task 1", "y, task 2", "draws of f")
+    has(gb.plot.posterior(two, {task = 2, ylabel = "level"}):text(80, 20), "level, task 2")
+    raises("option", "there is no task 3; the model has 2", gb.plot.posterior, two, {task = 3})
+    local xs <const>, sx <const> = gb.data.standardize(100 * x)
+    local ys <const>, sy <const> = gb.data.standardize(1000 * y + 5000)
+    local scaled <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    scaled:fit(xs, ys, {steps = 3})
+    has(gb.plot.posterior(scaled, {x_scaler = sx, y_scaler = sy, names = {"depth"}}):text(80, 20), "depth", "5000", "90")
+    raises("option", "option 'y_scaler' must be a scaler", gb.plot.posterior, scaled, {y_scaler = 3})
+    local four <const> = gb.rand(40, 4, {seed = 1})
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{ard = true}, noise = 0.1}
+    m:fit(four, four:sum(2), {steps = 2})
+    has(gb.plot.posterior(m, {names = {"a", "b", "c", "d"}}):text(100, 40), "slices through the medians", "a", "d", "mean")
+    has(gb.plot.posterior(m, {columns = {3}, at = {0, 0, 0, 0}}):text(80, 20), "slices through a point, 1 of 4 columns", "x3")
+    raises("option", "option 'names' must be a list of 4 strings", gb.plot.posterior, m, {names = {"a"}})
+    raises("option", "option 'at' must be a list of 4 numbers", gb.plot.posterior, m, {at = {1}})
+    raises("option", "there is no column 7; the inputs have 4", gb.plot.posterior, m, {columns = {7}})
+    raises("option", "option 'columns' lists 1 to 9 columns, got 0", gb.plot.posterior, m, {columns = {}})
+    raises("option", "option 'x' is of one input column, the model has 4", gb.plot.posterior, m, {x = x})
+  end)
+
+  it("slices by the predictions at the point", function()
+    local core <const> = require "gibbous.core"
+    local x <const>, lines <const> = gb.rand(25, 3, {seed = 8}), {}
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+    m:fit(x, x:sum(2), {steps = 2})
+    support.with(core, {figure_add = function(_, panel, kind, at, y)
+      if kind == "line" then lines[#lines + 1] = {panel, at:totable(), y:totable()} end
+    end}, function() gb.plot.posterior(m, {columns = {2}, at = {0.2, 0.9, 0.7}}) end)
+    local at <const> = gb.tensor(lines[1][2])
+    local points <const> = gb.stack({at * 0 + 0.2, at, at * 0 + 0.7}, 2)
+    support.near(m:predict(points).mean, gb.tensor(lines[1][3]), 1e-9)
   end)
 
   it("draws calibration and residuals", function()
@@ -88,7 +146,7 @@ describe("gb.plot", function()
       {tol = 1e-3}):text(90, 24)
     has(text, "cg", "minres", "tolerance 0.001", "relative residual", "10⁻⁴")
     has(gb.plot.convergence{1, 0.1, 0.01}:text(60, 20), "step")
-    raises("option", "a list of residuals, or of records with one, is needed", gb.plot.convergence, {})
+    raises("option", "a list of residuals, of records with one, or the report of a fit is needed", gb.plot.convergence, {})
     raises("option", "element 2 of 'a' is neither a residual nor a record with one", gb.plot.convergence, {a = {1, "x"}})
     raises("option", "'a' is not a list", gb.plot.convergence, {a = 3})
   end)
@@ -97,7 +155,31 @@ describe("gb.plot", function()
     local a <const> = gb.rand(300, 2, {seed = 1})
     local plan <const> = gb.plan(a:matmul(a:t()):exp():sum())
     local text <const> = gb.plot.memory(plan):text(80, 20)
-    has(text, "held, ", "step", "peak")
+    has(text, "held, ", "step", "peak", "predicted")
+    assert.is_nil(text:find("measured", 1, true))
+    local both <const> = gb.plot.memory(plan, {run = true}):text(90, 20)
+    has(both, "predicted", ("measured, at most %.4g MiB"):format(plan.peak / 1024 ^ 2))
+    assert.equal(plan.peak, plan:stats().measured)
+    local y <const> = (3 * a):exp():sum()
+    local done <const> = gb.plan(y)
+    y:eval()
+    raises("option", "nothing ran, for the plan's results have their values", gb.plot.memory, done, {run = true})
+    local core <const>, account = require "gibbous.core", nil
+    support.with(core, {figure_add = function(_, _, kind, _, y) if kind == "line" then account = y:totable() end end},
+      function() gb.plot.memory(gb.plan((a:matmul(a:t()) + 1):exp():sum()), {run = true}) end)
+    assert.equal(6, #account)                                               -- two ends of each of three steps
+    for _, held in ipairs(account) do assert.equal(plan.peak, held * 1024 ^ 2) end
+    local x <const> = gb.empty(400)
+    local again <const> = gb.plan((x * 2):exp():cumsum(1))
+    local function taken()
+      local most = 0
+      support.with(core, {figure_add = function(_, _, kind, _, y) if kind == "line" then most = y:max():item() end end},
+        function() gb.plot.memory(again, {run = {[x] = gb.rand(400)}}) end)
+      return most
+    end
+    assert.equal(taken(), taken())                                          -- also where the arena is there already
+    local leaf <const> = gb.empty(50)
+    has(gb.plot.memory(gb.plan((leaf * 2):exp()), {run = {[leaf] = gb.rand(50)}}):text(80, 20), "measured")
     raises("option", "a plan is needed, gb.plan(...) or m:plan(x, y), got number", gb.plot.memory, 3)
   end)
 
@@ -153,15 +235,19 @@ describe("a figure with bad input", function()
 
   it("refuses sizes and widths that are not finite", function()
     local fig <const> = gb.plot.figure{}
-    raises("option", "figure:note: option 'size' must be a positive number, got number inf", fig.note, fig, 1, 1, "a",
-      {size = math.huge})
-    raises("option", "option 'width' must be a positive number, got number inf", fig.line, fig, {1}, {1}, {width = math.huge})
-    raises("option", "option 'width' must be a positive number, got number nan", fig.line, fig, {1}, {1}, {width = 0 / 0})
+    raises("option", "figure:note: option 'size' must be a number of points above 0, 1000 at most, got number inf", fig.note, fig,
+      1, 1, "a", {size = math.huge})
+    raises("option", "option 'width' must be a number of points above 0, 1000 at most, got number inf", fig.line, fig, {1}, {1},
+      {width = math.huge})
+    raises("option", "option 'width' must be a number of points", fig.line, fig, {1}, {1}, {width = 0 / 0})
+    raises("option", "option 'size' must be a number of points", fig.scatter, fig, {1}, {1}, {size = 1e300})
+    raises("option", "option 'width' must be a positive number", fig.columns, fig, {1}, {1}, {width = math.huge})
+    fig:columns({1e6}, {1}, {width = 1e5})
   end)
 
   it("takes no string of digits for a number", function()
     local fig <const> = gb.plot.figure{}
-    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got 80 x 20", fig.text, fig, "80", 20)
+    raises("option", "figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got string 80 x 20", fig.text, fig, "80", 20)
     raises("option", "option 'colour' must be a number of the palette", fig.line, fig, {1}, {1}, {colour = "1"})
     raises("option", "option 'ard' must be true, or the number of columns, 1 or more, got string 2", gb.kernels.rbf, {ard = "2"})
     raises("option", "option 'degree' must be a whole number, 1 or more, got string 2", gb.kernels.polynomial, {degree = "2"})
@@ -233,14 +319,16 @@ describe("a figure with bad input", function()
     raises("option", "unknown option 'xlimit', did you mean 'xlim'?", gb.plot.figure, {xlimit = {1, 2}})
     raises("option", "known: alpha, colour, dash, label, marker, size, width", fig.line, fig, {1}, {1}, {zzz = 1})
     raises("shape", "errorbar: y has 2 values, the errors 1", fig.errorbar, fig, {1, 2}, {1, 2}, {1})
-    raises("option", "option 'bins' must be 1 or more", fig.hist, fig, {1, 2}, {bins = 0})
+    raises("option", "figure:hist: option 'bins' must be 1 to 1000000, got 0", fig.hist, fig, {1, 2}, {bins = 0})
+    raises("option", "figure:hist: option 'bins' must be 1 to 1000000", fig.hist, fig, {1, 2}, {bins = 1e9})
+    raises("option", "figure:hist: option 'range' must be {lo, hi}", fig.hist, fig, {1, 2}, {range = {3, 1}})
     raises("option", "option 'limits' must be {lo, hi}", fig.heatmap, fig, gb.ones(2, 2), {limits = {2, 1}})
     raises("option", "option 'x' must be {first, last}", fig.heatmap, fig, gb.ones(2, 2), {x = {2, 1}})
     raises("option", "figure:note: text must be a string, got number", fig.note, fig, 1, 2, 3)
     raises("option", "figure:hline: y must be a number, got string", fig.hline, fig, "x")
     raises("option", "width and height are 10 to 14400 points, got 1e+06 x 600", fig.save, fig, "x.png", {width = 1e6})
     raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got 19 x 8", fig.text, fig, 19, 8)
-    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got x x 8", fig.text, fig, "x", 8)
+    raises("option", "20 to 1000 columns and 8 to 1000 rows are drawn, got string x x 8", fig.text, fig, "x", 8)
   end)
 
   it("draws empty series, one point, constants and huge values", function()
@@ -413,5 +501,60 @@ describe("a figure in a terminal", function()
     assert.equal("sixel", kind{GIBBOUS_GRAPHICS = "sixel"})
     raises("option", "GIBBOUS_GRAPHICS must be kitty, sixel, braille or off, got png", kind, {GIBBOUS_GRAPHICS = "png"})
     assert.equal("braille", kind({TERM = "dumb", LANG = "C.UTF-8"}, true))
+  end)
+end)
+
+describe("a figure as text", function()
+  local function lines_of(text)
+    local out <const> = {}
+    for line in text:gmatch "([^\n]*)\n" do out[#out + 1] = line end
+    return out
+  end
+
+  it("has the rows that are asked for, also of several panels", function()
+    for rows = 8, 60 do
+      assert.equal(rows, #lines_of(gb.plot.figure{title = "one"}:text(40, rows)))
+      if rows >= 16 then assert.equal(rows, #lines_of(gb.plot.figure{rows = 3, title = "three"}:text(80, rows))) end
+    end
+  end)
+
+  it("has the plots of a row at one height, whatever surrounds each", function()
+    local fig <const> = gb.plot.figure{cols = 2, share_y = true}
+    fig:axes{title = "left", ylabel = "y"}:line({0, 1}, {0, 1}, {label = "key"})
+    fig:panel(1, 2):axes{xlabel = "x"}:line({0, 1}, {0, 1})
+    local axes = 0
+    for _, line in ipairs(lines_of(fig:text(80, 20))) do
+      local _ <const>, corners <const> = line:gsub("└", "")
+      assert.is_true(corners == 0 or corners == 2, line)
+      axes = axes + corners
+    end
+    assert.equal(2, axes)
+  end)
+
+  it("counts columns of wide characters, and none of those that combine", function()
+    local plain <const> = gb.plot.figure{title = "aabbcc"}:line({0, 1}, {0, 1}):text(40, 10)
+    local wide <const> = gb.plot.figure{title = "\u{65e5}\u{672c}\u{8a9e}"}:line({0, 1}, {0, 1}):text(40, 10)
+    assert.equal((plain:gsub("aabbcc", "\u{65e5}\u{672c}\u{8a9e}")), wide)
+    local marked <const> = gb.plot.figure{title = "a\u{301}abbcc"}:line({0, 1}, {0, 1}):text(40, 10)
+    assert.equal((plain:gsub("aabbcc", "a\u{301}abbcc")), marked)
+    local long <const> = lines_of(gb.plot.figure{title = ("\u{65e5}"):rep(30)}:text(40, 10))[1]
+    assert.equal(("\u{65e5}"):rep(19) .. "…", long)
+    has(gb.plot.figure{title = "\u{65e5}e\u{301}"}:text(40, 10, {ascii = true}), "??e\n")
+  end)
+
+  it("says how many entries of the legend are left out", function()
+    local fig <const> = gb.plot.figure{}
+    for i = 1, 30 do fig:line({0, 1}, {0, i}, {label = "series " .. i}) end
+    local text <const> = fig:text(60, 14)
+    local more <const> = math.tointeger(text:match "and (%d+) more")
+    local _ <const>, shown <const> = text:gsub("series ", "")
+    assert.equal(30, shown + more)
+  end)
+
+  it("is coloured in a pipe where that is asked for", function()
+    local process <const> = require "spec.process"
+    local script <const> = "require'gibbous'.plot.figure{}:line({1,2},{1,2}):show()"
+    assert.matches("\27%[34m", (process.run{"--color=always", "-e", script}))
+    assert.is_nil((process.run{"-e", script}):find("\27", 1, true))
   end)
 end)

@@ -382,7 +382,7 @@ describe("a kernel, to the letter,", function()
       ["gb.kernels.periodic: ard = 2, but 'lengthscale' has 3"] = function()
         return K.periodic{ard = 2, lengthscale = gb.param{1, 2, 3}}
       end,
-      ["kernel: inputs differ in columns: 3x2 and 4x1"] = function() return K.rbf{}(x, gb.ones(4)) end,
+      ["kernel: inputs differ in columns: 3x2 and 4"] = function() return K.rbf{}(x, gb.ones(4)) end,
       ["argument 1 of diag must be (n) or (n, d), got shape 1x1x1"] = function() return K.rbf{}:diag(gb.ones(1, 1, 1)) end,
       ["rbf: 3 lengthscales for inputs with 2 columns"] = function() return K.rbf{lengthscale = {1, 2, 3}}(x) end,
       ["cosine: 3 periods for inputs with 2 columns"] = function() return K.cosine{period = {1, 2, 3}}(x) end,
@@ -396,7 +396,7 @@ describe("a kernel, to the letter,", function()
       ["kernel 'odd' must reduce the last axis: a block gave shape 1x4, expected 3x4"] = function()
         return K.define("odd", {}, function(_, q) return q:sum(-1) end){}(x, z)
       end,
-    } do assert.equal(text, said("shape", f)) end
+    } do assert.equal(text, support.shapes_alone(said("shape", f))) end
     assert.is_true(K.rbf{ard = 2, lengthscale = gb.param{1, 2}}.lengthscale.numel == 2)
     assert.equal("gb.kernels.rbf: ard = true gives each column a lengthscale of its own; 'lengthscale' is one shared gb.param",
       said("option", K.rbf, {ard = true, lengthscale = gb.param(1)}))
@@ -406,10 +406,11 @@ describe("a kernel, to the letter,", function()
     end
     for key, kind in pairs{active_dims = "table", ard = false} do
       if kind then
-        assert.equal(("gb.kernels.rbf: option '%s' must be %s, got number 3"):format(key, kind), said("option", K.rbf, {[key] = 3}))
+        assert.equal(("gb.kernels.rbf: option '%s' must be a %s, got number 3"):format(key, kind),
+          said("option", K.rbf, {[key] = 3}))
       end
     end
-    assert.equal("gb.kernels.rbf: active_dims must be column numbers, counted from 1, got x",
+    assert.equal("gb.kernels.rbf: active_dims must be column numbers, counted from 1, got string x",
       said("option", K.rbf, {active_dims = {"x"}}))
     for at, k in pairs{[3] = K.rbf{active_dims = {3}}, [-3] = K.rbf{active_dims = {1, -3}}} do
       assert.equal(("rbf: active_dims %d, but the inputs have 2 columns"):format(at), said("index", k, x))

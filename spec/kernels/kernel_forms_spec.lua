@@ -141,7 +141,7 @@ describe("change_point", function()
     raises("option", "unknown option 'locations', did you mean 'location'?", K.change_point, a, b, {locations = 1})
     raises("shape", "3 kernels need 2 location values, got 3", K.change_point, {a, b, a}, {location = {1, 2, 3}})
     raises("shape", "3 kernels need 2 locations, got 1", K.change_point, {a, b, a}, {location = 1})
-    raises("index", "change_point: column 2, but the inputs have 1 columns",
+    raises("index", "change_point: column 2, but the inputs have 1 column",
       K.change_point(a, b, {location = 1, column = 2}), gb.tensor{1})
     raises("option", "columns count from 1, got 0", K.change_point, a, b, {location = 1, column = 0})
   end)
@@ -213,7 +213,7 @@ describe("spectral_mixture", function()
     K.resolve_ard(shut, 3)
     assert.equal(2, shut.components)
     assert.equal(1, shut.means.ndim)
-    raises("shape", "variances for 1 columns, the inputs have 3", shut, x)
+    raises("shape", "variances for 1 column, the inputs have 3", shut, x)
   end)
 
   it("checks its arguments and its data", function()
@@ -459,7 +459,7 @@ describe("an empirical spectrum", function()
       {"option", "init: x must be a tensor, got string", "x", line},
       {"option", "init: option 'seed' must be an integer, got string x", line, line, {seed = "x"}},
       {"shape", "init: x must be (n) or (n, d), got shape 1x1x1", gb.ones(1, 1, 1), line},
-    } do assert.equal(row[2], raises(row[1], "", k.init, k, row[3], row[4], row[5]).message) end
+    } do assert.equal(row[2], support.shapes_alone(raises(row[1], "", k.init, k, row[3], row[4], row[5]).message)) end
     assert.is_true(k:init(gb.range(1, 3), gb.tensor{1, 5, 2}).weights:gt(0):all())
   end)
 end)

@@ -189,7 +189,7 @@ describe("gb.kernels", function()
   end)
 
   it("refuses inputs of different width and lengthscales that do not fit", function()
-    raises("shape", "kernel: inputs differ in columns: 3x2 and 2x1", K.rbf{}, x, gb.tensor{1, 2})
+    raises("shape", "kernel: inputs differ in columns: 3x2 and 2", K.rbf{}, x, gb.tensor{1, 2})
     raises("shape", "rbf: 3 lengthscales for inputs with 2 columns", K.rbf{lengthscale = {1, 2, 3}}, x)
     raises("option", "must be a tensor, got string", K.rbf{}, "x")
   end)

@@ -21,7 +21,7 @@ describe("a solver's options", function()
       S.minres{tol = 1e-3, max_iter = 9, probes = 2, seed = 4}.o)
     assert.same({tol = 1e-2, train_tol = 1e-2, max_iter = 20000, batch = 512, momentum = 0.9, probes = 16, seed = 0}, S.sdd{}.o)
     assert.same({tol = 1e-6, train_tol = 1e-2, max_iter = 200, block = 1000, probes = 16, seed = 0}, S.alternating_projections{}.o)
-    assert.same({tol = 1e-8, train_tol = 1e-2, steps = 100, probes = 32, seed = 0}, S.lanczos{}.o)
+    assert.same({tol = 1e-8, steps = 100, probes = 32, seed = 0}, S.lanczos{}.o)
     assert.same({jitter = 0, max_jitter = 1e-6}, S.cholesky{}.o)
     assert.same({1, 0, 1}, {S.sdd{batch = 1}.o.batch, S.sdd{momentum = 0}.o.momentum, S.alternating_projections{block = 1}.o.block})
     assert.same({1, 2}, {S.lanczos{steps = 1}.o.steps, S.lanczos{probes = 2}.o.probes})
@@ -43,19 +43,20 @@ describe("a solver's options", function()
           {[key] = 1})
       end
     end
-    raises("option", "gb.solvers.cholesky: option 'jitter' must be number", S.cholesky, {jitter = "x"})
+    raises("option", "gb.solvers.cholesky: option 'jitter' must be a number", S.cholesky, {jitter = "x"})
     raises("option", "gb.solvers.cholesky: option 'max_jitter' must be a positive number", S.cholesky, {max_jitter = 0})
     raises("option", "expected 0 <= jitter <= max_jitter < 1, got 0 and 1", S.cholesky, {max_jitter = 1})
     raises("option", "gb.solvers.sdd: option 'batch' must be a whole number", S.sdd, {batch = 1.5})
-    raises("option", "gb.solvers.sdd: option 'momentum' must be number", S.sdd, {momentum = "x"})
+    raises("option", "gb.solvers.sdd: option 'momentum' must be a number", S.sdd, {momentum = "x"})
     raises("option", "gb.solvers.sdd: momentum must be from 0 to below 1, got -0.1", S.sdd, {momentum = -0.1})
     raises("option", "gb.solvers.alternating_projections: option 'block' must be a whole number", S.alternating_projections,
       {block = 1.5})
     raises("option", "gb.solvers.lanczos: option 'steps' must be a whole number", S.lanczos, {steps = 1.5})
     raises("option", "gb.solvers.lanczos: probes must be 2 or more", S.lanczos, {probes = 1})
-    raises("option", "bad value for option 'precond'", S.minres, {precond = 3})
+    raises("option", "option 'precond' must be a gb.precond value", S.minres, {precond = 3})
     for _, noise in ipairs{0, -1, "x"} do
-      raises("option", "logdet: bad value for option 'noise'", S.lanczos{}.logdet, S.lanczos{}, A, {noise = noise})
+      raises("option", "logdet: option 'noise' must be a number above 0, or a tensor (n)", S.lanczos{}.logdet, S.lanczos{}, A,
+        {noise = noise})
     end
   end)
 

@@ -243,7 +243,7 @@ describe("gb.solvers.cg", function()
       raises("option", "must be below 1", gb.solvers.cg, {train_tol = tol})
     end
     raises("option", "must be a positive number", gb.solvers.cg, {tol = 0})
-    raises("option", "bad value for option 'probes'", gb.solvers.cg, {probes = "many"})
+    raises("option", "option 'probes' must be \"exact\" or a whole number", gb.solvers.cg, {probes = "many"})
     raises("option", "probes must be 2 or more", gb.solvers.cg, {probes = 1})
   end)
 
@@ -262,7 +262,7 @@ describe("gb.solvers.cg", function()
       local v <const> = gb.solvers.cg{precond = gb.precond.pivoted_cholesky{rank = 5}}:solve(A, b)
       return v
     end)
-    raises("option", "bad value for option 'precond'", gb.solvers.cg, {precond = "jacobi"})
+    raises("option", "option 'precond' must be a gb.precond value", gb.solvers.cg, {precond = "jacobi"})
   end)
 end)
 
@@ -368,5 +368,33 @@ describe("a model solved by conjugate gradients", function()
     assert.is_false(info.converged)
     assert.equal("the solver: max_iter", info.reason)
     assert.is_false(m:score(xs, xs:sum(2)).converged)
+  end)
+end)
+
+describe("a model fitted by conjugate gradients", function()
+  --- Bytes that stay after fits of n rows each, one after another, when their data and models are gone.
+  local function held_after(fits, n, data)
+    collectgarbage()
+    collectgarbage()
+    local before <const>, most = gb.memory.report().used, 0
+    for i = 1, fits do
+      do
+        local inputs <const> = data(n, i)
+        gb.gp.exact{kernel = K.rbf{}, noise = 0.1, solver = "cg"}:fit(inputs, inputs:sum(2):eval(), {steps = 1})
+      end
+      collectgarbage()
+      collectgarbage()
+      most = math.max(most, gb.memory.report().used - before)
+    end
+    return most
+  end
+
+  it("leaves nothing of its data behind", function()
+    assert.equal(0, held_after(3, 40, function(rows, i) return gb.tensor(gb.rand(rows, 2, {seed = 100 + i}):totable()) end))
+  end)
+
+  it("leaves data that are an expression of random numbers with the last solves, whose matrices are made of it", function()
+    local most <const> = held_after(12, 41, function(rows, i) return gb.rand(rows, 2, {seed = 200 + i}):eval() end)
+    assert.is_true(most <= 8 * 41 * 2 * 8, most)
   end)
 end)

@@ -86,7 +86,7 @@ describe("methods that move elements", function()
 
   it("name what is wrong", function()
     raises("option", "roll: the shift must be a whole number, got 1.5", v.roll, v, 1.5, 1)
-    raises("index", "roll: dimension 2 of a tensor with 1 dimensions", v.roll, v, 1, 2)
+    raises("index", "roll: dimension 2 of a tensor with 1 dimension", v.roll, v, 1, 2)
     raises("option", "roll: a dimension expected, 1 to 1, or -1 for the last; got nil", v.roll, v, 1)
     raises("shape", "split: sizes that add up to 3 for a dimension of extent 5", v.split, v, {1, 2})
     raises("option", "split: the size must be a whole number, 1 or more, got 0", v.split, v, 0)

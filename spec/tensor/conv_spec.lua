@@ -90,7 +90,7 @@ describe("gb.nn.convolve", function()
     support.check_gradients(function() return (line(p.value) ^ 2):sum() end, {p, line.weight, line.bias}, 1e-6)
     raises("shape", "nothing is left along dimension 3 of input 1x2x1 with padding 2", nn.convolve_transposed, gb.ones(1, 2, 1),
       gb.ones(2, 2, 3), {padding = 2})
-    raises("shape", "gb.nn.convolve_transposed: 1 groups for input 1x2x4, weight 3x2x3", nn.convolve_transposed, gb.ones(1, 2, 4),
+    raises("shape", "gb.nn.convolve_transposed: 1 group for input 1x2x4, weight 3x2x3", nn.convolve_transposed, gb.ones(1, 2, 4),
       gb.ones(3, 2, 3))
     raises("option", "gb.nn.conv_transpose1d: 2 and 3 channels do not divide into 2 groups", nn.conv_transpose1d, 2, 3, 3,
       {groups = 2})
@@ -101,7 +101,7 @@ describe("gb.nn.convolve", function()
     local x <const>, w <const> = gb.ones(1, 2, 4, 4), gb.ones(3, 2, 3, 3)
     raises("shape", "gb.nn.convolve: a window of 7 entries along dimension 3 of input 1x2x4x4 with padding 1", nn.convolve, x, w,
       {dilation = 3, padding = 1})
-    raises("shape", "1 groups of 2 channels for input 1x3x4x4, weight 3x2x3x3", nn.convolve, gb.ones(1, 3, 4, 4), w)
+    raises("shape", "1 group of 2 channels for input 1x3x4x4, weight 3x2x3x3", nn.convolve, gb.ones(1, 3, 4, 4), w)
     raises("shape", "weights of as many dimensions, got 1x2x4x4 and 3x2x3", nn.convolve, x, gb.ones(3, 2, 3))
     raises("option", "stride must be a whole number, 1 or more, got 0", nn.convolve, x, w, {stride = 0})
     raises("option", "padding must be a number, or one for each of 2 dimensions, got 3", nn.convolve, x, w, {padding = {1, 1, 1}})

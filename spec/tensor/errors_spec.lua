@@ -184,7 +184,7 @@ describe("unknown names", function()
 
   it("of the library raise too", function()
     raises("index", "gb.lnspace does not exist, did you mean gb.linspace?", function() return gb.lnspace end)
-    raises("option", "gb.sweep is not in this version", function() return gb.sweep end)
+    raises("option", "gb.dispatch is not in this version", function() return gb.dispatch end)
   end)
 end)
 

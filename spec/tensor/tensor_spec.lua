@@ -26,7 +26,7 @@ describe("gb.tensor", function()
   end)
 
   it("names the row that makes a list ragged", function()
-    raises("shape", "row [2] has 1 elements, 2 expected", gb.tensor, {{1, 2}, {3}})
+    raises("shape", "row [2] has 1 element, 2 expected", gb.tensor, {{1, 2}, {3}})
     raises("shape", "row [2] is a number, a list of 2 expected", gb.tensor, {{1, 2}, 3})
     raises("shape", "element [1][2] must be a number, got table", gb.tensor, {{1, {2}}})
     raises("dtype", "element [2] must be a number, got string", gb.tensor, {1, "2"})

@@ -22,6 +22,8 @@ gb.data.write("b.npy", x)]],
 
 local function of_ranks(block) return block:find("gb.mpi", 1, true) end
 
+local function is_study(block) return block:find("return gb.sweep{", 1, true) end
+
 -- Blocks for which something must be there.
 local function lacking(block)
   if block:find("cuda:", 1, true) then return (gb.devices().kinds.cuda.count or 0) < 2 and "no two GPUs" end
@@ -29,14 +31,15 @@ local function lacking(block)
   if block:find("small.bytes == plan.peak", 1, true) then return os.getenv "GIBBOUS_DEVICE" and "they are bytes of the host" end
 end
 
-local function blocks(page)
+local function blocks(page, language)
   local out <const> = {}
-  for block in ("\n" .. support.read(page)):gmatch "\n```lua\n(.-)\n```" do out[#out + 1] = block end
+  for block in ("\n" .. support.read(page)):gmatch("\n```" .. (language or "lua") .. "\n(.-)\n```") do out[#out + 1] = block end
   return out
 end
 
 local pages <const> = {"README.md", "docs/architecture.md"}
-for _, name in ipairs{"cuda", "devices", "embedding", "folds", "kmeans", "lua", "models", "plans", "solvers"} do
+for _, name in ipairs{"cuda", "devices", "embedding", "folds", "kmeans", "lua", "models", "plans", "solvers",
+  "sweeps"} do
   pages[#pages + 1] = "docs/guide/" .. name .. ".md"
 end
 for _, name in ipairs(stories) do pages[#pages + 1] = "docs/stories/" .. name .. ".md" end
@@ -63,7 +66,8 @@ describe("the blocks of", function()
       it(page .. " run", function()
         local parts <const> = {'local gb = require "gibbous"', given[page] or ""}
         for _, block in ipairs(list) do
-          local own <const> = of_ranks(block) and "do\n%s\nend" or "%s" -- its names are those of one of several processes
+          local own <const> = of_ranks(block) and "do\n%s\nend" -- its names are those of one of several processes
+            or is_study(block) and ";(function()\n%s\nend)()" or "%s"
           if not lacking(block) then parts[#parts + 1] = own:gsub("%%s", function() return block end) end
         end
         local _, errors <const>, rc <const> = run(table.concat(parts, "\n"))
@@ -71,6 +75,22 @@ describe("the blocks of", function()
       end)
     end
   end
+
+  it("the guide of sweeps, as studies and command lines, run", function()
+    local page <const> = "docs/guide/sweeps.md"
+    support.write(folder .. "/study.lua", blocks(page)[1])
+    support.write(folder .. "/rates.lua", blocks(page)[2])
+    local lines <const> = blocks(page, "sh")
+    lines[#lines + 1] = "gibbous sweep run rates.lua"
+    local script <const> = "set -e\ngibbous() { '" .. process.binary .. "' \"$@\"; }\n" .. table.concat(lines, "\n")
+    support.write(folder .. "/lines.sh", script)
+    local program <const> = ("sh -c 'cd \"%s\" && exec sh lines.sh'"):format(folder)
+    local out <const>, errors <const>, rc <const> = process.run({}, {program = program})
+    assert.equal(0, rc, errors)
+    assert.truthy(out:find("kernels: 24 trials: 24 ok", 1, true), out)
+    assert.truthy(out:find("trial 3: the same bits again", 1, true), out)
+    assert.truthy(support.read(folder .. "/table.tex"):find("\\begin{tabular}{lrr}", 1, true))
+  end)
 
   it("pages are found", function()
     local count = 0

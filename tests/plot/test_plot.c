@@ -428,10 +428,10 @@ static void many_points_are_fewer_or_pixels_in_files_of_vectors (void **state) {
   free(fold);
 }
 
-/* Many series share the limit on strokes: forty lines of 2000 points are vectors, like one of 2000. */
+/* Many series share the limit on strokes: forty lines of 1400 points are vectors, like one of 1400. */
 static void many_lines_are_vectors (void **state) {
   (void)state;
-  enum { N = 2000, LINES = 40 };
+  enum { N = 1400, LINES = 40 };
   double x[N], y[N];
   long bytes;
   gb_figure f = figure();
@@ -478,7 +478,7 @@ static void marks_cover_their_area (void **state) {
   (void)state;
   enum { SIDE = 200 };
   static unsigned char at[SIDE * SIDE];
-  gb_mask m = {at, SIDE, SIDE, SIDE};
+  gb_mask m = {at, SIDE, SIDE, SIDE, 255};
   for (int k = 0; k < 16; k++) {
     const double angle = k * 0.4 + 0.05;
     memset(at, 0, sizeof at);

@@ -231,8 +231,8 @@ static void check_nodes (lua_State *L, lgb_points *p, size_t count, gb_node *con
     if (t == GB_BOOL) lgb_fail(L, GB_EDTYPE, "k-means: points are numbers, got bool");
     if (i == 0) p->d = s->dim[1];
     if (s->dim[1] != p->d)
-      lgb_fail(L, GB_ESHAPE, "k-means: tensor %zu of the list has %zu columns, the first has %zu", i + 1,
-               s->dim[1], p->d);
+      lgb_fail(L, GB_ESHAPE, "k-means: tensor %zu of the list has %zu column%s, the first has %zu", i + 1,
+               s->dim[1], lgb_plural(s->dim[1]), p->d);
     if (gb_points_compute(t) != gb_points_compute(first))
       lgb_fail(L, GB_EDTYPE,
                "k-means: tensor %zu of the list is %s, the first is %s: one of them is computed in f64",

@@ -1,5 +1,5 @@
-# Turns Lua files into one C file with a row a module (embed.h).
-#   cmake -DROOT=<lualib> -DOUT=<file.c> -P embed.cmake
+# Turns Lua files into one C file with a row a module (embed.h), and makes a module of which C file gives which function to Lua.
+#   cmake -DROOT=<lualib> -DHOST=<host> -DOUT=<file.c> -P embed.cmake
 file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/gibbous/*.lua)
 list(SORT files)
 set(arrays "")
@@ -16,5 +16,25 @@ foreach(file IN LISTS files)
   string(APPEND rows "    {\"${module}\", \"=${file}\", (const char *)text_${number}, ${bytes}},\n")
   math(EXPR number "${number} + 1")
 endforeach()
+
+# "name host/lua/file.c" a line, for each {"name", function} in the bindings.
+file(GLOB_RECURSE bindings RELATIVE ${HOST} ${HOST}/lua/*.c)
+list(SORT bindings)
+set(places "")
+foreach(file IN LISTS bindings)
+  file(STRINGS ${HOST}/${file} lines REGEX "{\"[a-z][a-z0-9_]*\", [a-z]")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCHALL "{\"[a-z][a-z0-9_]*\", [a-z]" entries "${line}")
+    foreach(entry IN LISTS entries)
+      string(REGEX REPLACE "{\"([a-z0-9_]*)\".*" "\\1" name "${entry}")
+      string(APPEND places "${name} host/${file}\n")
+    endforeach()
+  endforeach()
+endforeach()
+set(places "return [[\n${places}]]\n")
+string(REPLACE "\n" "\\n\"\n\"" places_text "${places}")
+string(LENGTH "${places}" bytes)
+string(APPEND rows "    {\"gibbous.places\", \"=gibbous/places.lua\",\n\"${places_text}\", ${bytes}},\n")
+
 file(WRITE ${OUT} "/* Generated from lualib/. */\n#include \"lua/load/embed.h\"\n\n${arrays}
 const gb_embedded gb_embedded_modules[] = {\n${rows}    {0}};\n")

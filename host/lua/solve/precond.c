@@ -56,7 +56,7 @@ static int solve_pivoted_cholesky (lua_State *L) {
   gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
   const lua_Integer rank = lgb_checkinteger(L, 3);
-  const double tol = luaL_optnumber(L, 4, 0);
+  const double tol = lgb_numberor(L, 4, 0);
   lgb_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
@@ -72,8 +72,8 @@ static int solve_nystrom (lua_State *L) {
   lua_settop(L, 5);
   gb_node *k = lgb_checkathome(L, 1);
   const gb_noise noise = check_noise(L, s, 2, k);
-  const lua_Integer rank = lgb_checkinteger(L, 3), seed = luaL_optinteger(L, 4, 0);
-  const double tol = luaL_optnumber(L, 5, 0);
+  const lua_Integer rank = lgb_checkinteger(L, 3), seed = lgb_integeror(L, 4, 0);
+  const double tol = lgb_numberor(L, 5, 0);
   lgb_argcheck(L, rank >= 1, 3, "a rank of 1 or more expected");
   precond_box *box = newprecond(L, s);
   gb_error err;
@@ -91,7 +91,7 @@ static int solve_pivots (lua_State *L) {
   lua_settop(L, 3);
   gb_node *k = lgb_checkathome(L, 1);
   const lua_Integer most = lgb_checkinteger(L, 2);
-  const double tol = luaL_optnumber(L, 3, 0);
+  const double tol = lgb_numberor(L, 3, 0);
   const gb_shape *shape = gb_node_shape(k);
   lgb_argcheck(L, most >= 0 && (size_t)most <= (shape->ndim > 0 ? shape->dim[0] : 0), 2,
                "a number of rows of the matrix expected");

@@ -36,8 +36,19 @@ void lgb_setnumber (lua_State *L, const char *name, double v) {
   lua_setfield(L, -2, name);
 }
 
+/* {every, residuals} */
+static void push_curve (lua_State *L, const gb_curve *curve) {
+  lua_createtable(L, curve->count, 1);
+  lua_pushinteger(L, curve->every);
+  lua_setfield(L, -2, "every");
+  for (int i = 0; i < curve->count; i++) {
+    lua_pushnumber(L, gb_plain(curve->residual[i]));
+    lua_rawseti(L, -2, i + 1);
+  }
+}
+
 void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message) {
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 16);
   lua_pushboolean(L, info->converged);
   lua_setfield(L, -2, "converged");
   lua_pushstring(L, gb_solve_reason_text(info->reason));
@@ -52,8 +63,29 @@ void lgb_pushsolve (lua_State *L, const gb_solve_info *info, const char *message
   lua_setfield(L, -2, "bytes");
   lgb_setnumber(L, "residual", info->residual);
   lgb_setnumber(L, "condition", info->condition);
+  if (info->tol > 0) lgb_setnumber(L, "tol", info->tol);
+  if (info->curve.count > 0) {
+    push_curve(L, &info->curve);
+    lua_setfield(L, -2, "curve");
+  }
+  if (info->largest > 0) {
+    lgb_setnumber(L, "smallest_eigenvalue", info->smallest);
+    lgb_setnumber(L, "largest_eigenvalue", info->largest);
+  }
   lgb_setnumber(L, "jitter", 0);
   lgb_setnumber(L, "seconds", info->seconds);
+}
+
+bool lgb_push_interrupted_solve (lua_State *L) {
+  const char *method;
+  const gb_solve_info *info = gb_solve_take_interrupted(&method);
+  if (info == NULL) return false;
+  lgb_pushsolve(L, info, NULL);
+  lua_pushliteral(L, "interrupted");
+  lua_setfield(L, -2, "reason");
+  lua_pushstring(L, method);
+  lua_setfield(L, -2, "solver");
+  return true;
 }
 
 void lgb_say_missed (lgb_session *s, const char *where, const char *how, int steps, double residual,
@@ -62,7 +94,7 @@ void lgb_say_missed (lgb_session *s, const char *where, const char *how, int ste
     if (s->told[i] == where && where[0] != '\0') return;
   s->told[s->next_told++ % LGB_TOLD] = where;
   fprintf(stderr,
-          "gibbous: %s%sa solve missed its tolerance: %s after %d steps, relative residual %.2g%s%s\n", where,
-          where[0] != '\0' ? ": " : "", how, steps, gb_plain(residual), message[0] != '\0' ? "; " : "",
-          message);
+          "gibbous: %s%sa solve missed its tolerance: %s after %d step%s, relative residual %.2g%s%s\n",
+          where, where[0] != '\0' ? ": " : "", how, steps, lgb_plural((uint64_t)steps), gb_plain(residual),
+          message[0] != '\0' ? "; " : "", message);
 }

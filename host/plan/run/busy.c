@@ -39,6 +39,13 @@ void gb_busy_end (bool outermost) {
   pthread_mutex_unlock(&lock);
 }
 
+gb_busy gb_busy_peek (void) {
+  gb_busy b = now;
+  if (depth == 0) b.what = "";
+  b.seconds = gb_clock() - began;
+  return b;
+}
+
 void gb_busy_look (double seconds, void (*draw)(const gb_busy *), void (*clear)(void)) {
   pthread_mutex_lock(&lock);
   now.seconds = gb_clock() - began;

@@ -23,4 +23,7 @@ void gb_busy_end (bool outermost);
 ** meanwhile. */
 void gb_busy_look (double seconds, void (*draw)(const gb_busy *), void (*clear)(void));
 
+/* The same without the lock, for a signal handler on the thread that runs: 'what' is "" or NULL if no run is in progress. */
+gb_busy gb_busy_peek (void);
+
 #endif

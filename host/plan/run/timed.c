@@ -21,6 +21,7 @@ typedef struct pending {
   double inner;    /* seconds of the steps of runs within it */
   double part;     /* of the step that it is */
   bool first;      /* of the parts of its step */
+  size_t held;     /* bytes that the run has of the lane's ledger */
   const char *path;
 } pending;
 
@@ -94,6 +95,15 @@ gb_status gb_timed_begin (gb_run *r, const gb_lane *l, int s, gb_error *err) {
   return GB_OK;
 }
 
+/* With the arena of the run before, where this one has it. Another thread may take of the ledger meanwhile, under the
+** lock. */
+static size_t held_by (const gb_run *r, const gb_lane *l) {
+  gb_context_lock(graph_of(r));
+  const size_t used = l->device->ledger.used;
+  gb_context_unlock(graph_of(r));
+  return (l == &r->lane[0] ? r->choice.arena : 0) + (l->begun && used > l->start ? used - l->start : 0);
+}
+
 void gb_timed_end (gb_run *r, const gb_lane *l, int s, const gb_window *at, gb_status st) {
   gb_timed *t = r->timed;
   pending *p = &t->at[t->n - 1];
@@ -107,6 +117,7 @@ void gb_timed_end (gb_run *r, const gb_lane *l, int s, const gb_window *at, gb_s
   }
   p->inner = traced(r) - p->inner;
   p->path = r->path;
+  p->held = held_by(r, l);
   p->part = at == NULL || at->extent == 0 ? 1 : (double)at->n / (double)at->extent;
   p->first = at == NULL || at->lo == l->place->lo;
 }
@@ -162,6 +173,8 @@ static void hand_over (gb_run *r, const pending *p) {
                         .kernel = st->is_fold && p->path != NULL ? p->path : "",
                         .from = p->from,
                         .to = p->to,
+                        .step = p->step,
+                        .held = p->held,
                         .depth = r->timed->depth};
   if (p->span >= 0 && (gb_device_wait(p->device, &err) != GB_OK ||
                        gb_device_read_span(p->device, p->span, &step.from, &step.to, &err) != GB_OK)) {

@@ -88,7 +88,7 @@ static void add_event (gb_trace *t, const gb_timed_step *s, size_t row) {
     t->dropped++;
     return;
   }
-  t->event[t->nevents++] = (gb_trace_event){row, s->from, s->to, s->depth};
+  t->event[t->nevents++] = (gb_trace_event){row, s->from, s->to, s->step, s->held, s->depth};
 }
 
 static void add (gb_trace *t, const gb_timed_step *s) {

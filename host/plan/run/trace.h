@@ -16,6 +16,8 @@ typedef struct gb_timed_step {
   double bytes, flops; /* as gb_work */
   double predicted;    /* seconds; NaN: the figures of its device are not known */
   double bound;        /* as gb_price_ops.bound; NaN: not known */
+  int step;            /* of its plan */
+  size_t held;         /* bytes that its run had of the ledger of its device at its end */
   int depth;           /* registered ops that ran around it */
 } gb_timed_step;
 

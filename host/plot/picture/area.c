@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "plot/picture/marks.h"
 
-enum { PIECE = 2048 }; /* corners of a polygon in an image */
+enum { PIECE = 1024 }; /* corners of a polygon in an image */
 
 bool gb_canvas_is_image (const gb_canvas *c) {
   return cairo_surface_get_type(cairo_get_target(c->cr)) == CAIRO_SURFACE_TYPE_IMAGE;
@@ -68,6 +68,12 @@ static void corner (const gb_canvas *c, const gb_mark *m, double at, double reac
 
 static bool bar_good (const gb_mark *m, size_t i) { return isfinite(m->x[i]) && isfinite(m->y[i]); }
 
+/* Runs of upright bars cross the rows that are drawn, wherever these are. */
+static bool bar_shows (const gb_canvas *c, const gb_mark *m, size_t i) {
+  const double high = gb_canvas_y(c, m->y[i] + m->extent / 2), low = gb_canvas_y(c, m->y[i] - m->extent / 2);
+  return m->kind != GB_MARK_BARS || !isfinite(high + low) || gb_canvas_shows(c, high, low, 1);
+}
+
 /* Is bar i + 1 next to bar i, one thickness on (down = -1) or back (1)? */
 static bool is_followed (const gb_mark *m, size_t i, double down) {
   return i + 1 < m->n && bar_good(m, i + 1) &&
@@ -77,7 +83,7 @@ static bool is_followed (const gb_mark *m, size_t i, double down) {
 /* One polygon for each run of bars that touch, of 'piece' bars at most. */
 static void fill_bars (const gb_canvas *c, const gb_mark *m, size_t piece) {
   for (size_t from = 0, i = 0; i < m->n && !gb_interrupted(); from = ++i) {
-    if (!bar_good(m, i)) continue;
+    if (!bar_good(m, i) || !bar_shows(c, m, i)) continue;
     const double down = is_followed(m, i, -1) ? -1 : 1, half = down * m->extent / 2;
     corner(c, m, across(m, i) + half, 0);
     for (bool more = true; more; i += more) {
@@ -95,23 +101,36 @@ void gb_draw_bars (const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha)
   fill_in_pieces(c, m, k, alpha, fill_bars);
 }
 
-/* Cells that are not finite stay white. */
+/* Edges of cells; what lies below a logarithmic axis ends where that begins. */
+static double edge_x (const gb_canvas *c, double x) {
+  return c->x.log && !(x > 0) ? c->left : gb_canvas_x(c, x);
+}
+static double edge_y (const gb_canvas *c, double y) {
+  return c->y.log && !(y > 0) ? c->bottom : gb_canvas_y(c, y);
+}
+
+/* Cells that are not finite stay white. In pixels, edges between cells are sharp: two smooth ones would let the page
+** through. */
 void gb_draw_heatmap (const gb_canvas *c, const gb_mark *m) {
   double lo, hi;
   if (!gb_mark_levels(m, &lo, &hi)) return;
+  if (gb_canvas_is_image(c)) cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
   const double dx = m->n > 1 ? (m->x[1] - m->x[0]) / (double)(m->n - 1) : 1;
   const double dy = m->rows > 1 ? (m->y[1] - m->y[0]) / (double)(m->rows - 1) : 1;
-  for (size_t r = 0; r < m->rows; r++)
-    for (size_t q = 0; q < m->n && !gb_interrupted(); q++) {
+  for (size_t r = 0; r < m->rows && !gb_interrupted(); r++) {
+    const double high = edge_y(c, m->y[0] + ((double)r + 0.5) * dy),
+                 low = edge_y(c, m->y[0] + ((double)r - 0.5) * dy);
+    if (!gb_canvas_shows(c, high, low, 1)) continue;
+    for (size_t q = 0; q < m->n; q++) {
       const double v = m->hi[r * m->n + q], t = hi > lo ? (v - lo) / (hi - lo) : 0.5;
       if (!isfinite(v)) continue;
       gb_canvas_use(c, gb_colour_map(t), 1);
-      const double x0 = gb_canvas_x(c, m->x[0] + ((double)q - 0.5) * dx),
-                   x1 = gb_canvas_x(c, m->x[0] + ((double)q + 0.5) * dx),
-                   y0 = gb_canvas_y(c, m->y[0] + ((double)r + 0.5) * dy),
-                   y1 = gb_canvas_y(c, m->y[0] + ((double)r - 0.5) * dy);
-      if (!isfinite(x0 + x1 + y0 + y1)) continue;
-      cairo_rectangle(c->cr, x0, y0, x1 - x0 + 0.3, y1 - y0 + 0.3); /* no seams */
+      const double x0 = edge_x(c, m->x[0] + ((double)q - 0.5) * dx),
+                   x1 = edge_x(c, m->x[0] + ((double)q + 0.5) * dx);
+      if (!isfinite(x0 + x1)) continue;
+      cairo_rectangle(c->cr, x0, high, x1 - x0 + 0.3, low - high + 0.3); /* no seams */
       cairo_fill(c->cr);
     }
+  }
+  cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 }

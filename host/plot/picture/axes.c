@@ -66,7 +66,7 @@ static void draw_colour_bar (const gb_frame *f) {
   for (int i = 0; i < STEPS; i++) {
     gb_canvas_use(c, gb_colour_map((i + 0.5) / STEPS), 1);
     cairo_rectangle(c->cr, left, c->bottom - height * (i + 1) / STEPS, WIDTH,
-                    height / STEPS + (i > 0 ? 0.3 : 0));
+                    height / STEPS + (i > 0 ? 1 : 0));
     cairo_fill(c->cr);
   }
   gb_canvas_use(c, gb_ink, 1);

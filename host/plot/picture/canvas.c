@@ -17,6 +17,10 @@ double gb_canvas_y (const gb_canvas *c, double y) {
   return c->bottom - gb_scale_at(&c->y, y) * (c->bottom - c->top);
 }
 
+bool gb_canvas_shows (const gb_canvas *c, double high, double low, double beyond) {
+  return isfinite(high + low) && low + beyond >= c->first && high - beyond <= c->last;
+}
+
 void gb_canvas_use (const gb_canvas *c, gb_rgb k, double alpha) {
   cairo_set_source_rgba(c->cr, k.r, k.g, k.b, alpha);
 }

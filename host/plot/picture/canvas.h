@@ -11,6 +11,7 @@ typedef struct gb_page {
   cairo_t *cr;
   bool gathers;   /* text is written to 'svg' in place of outlines */
   bool no_memory; /* some text was lost */
+  double panel;   /* height of a panel with all that surrounds it */
   char *svg;      /* malloc'ed <text> elements */
   size_t length, room;
 } gb_page;
@@ -20,6 +21,8 @@ typedef struct gb_canvas {
   gb_page *page;
   cairo_t *cr;                     /* the page's, or that of an image of marks */
   double left, top, right, bottom; /* edges of the plotting area */
+  double first, last;              /* rows of the page that are drawn now, within top to bottom */
+  size_t panels;                   /* of the page */
   gb_scale x, y;
 } gb_canvas;
 
@@ -34,6 +37,8 @@ typedef struct gb_font {
 
 double gb_canvas_x (const gb_canvas *c, double x);
 double gb_canvas_y (const gb_canvas *c, double y);
+/* Do finite places from y 'high' to 'low' on the page, or 'beyond' them, lie in the rows that are drawn? */
+bool gb_canvas_shows (const gb_canvas *c, double high, double low, double beyond);
 void gb_canvas_use (const gb_canvas *c, gb_rgb k, double alpha);
 
 /* Text anchored at a fraction of its size: (0, 0) left top, (0.5, 1) centre bottom. */

@@ -7,27 +7,16 @@
 #include "base/interrupt.h"
 #include "plot/picture/draw.h"
 #include "plot/picture/picture.h"
+#include "plot/picture/png.h"
 
-enum { POINTS_WIDE = 720 }; /* a picture has its usual proportions of text, whatever its pixels */
-
-static cairo_surface_t *pixels_of (const gb_figure *f, int width, int height) {
-  cairo_surface_t *s = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
-  gb_page page = {.cr = cairo_create(s)};
-  const double scale = width / (double)POINTS_WIDE;
-  cairo_scale(page.cr, scale, scale);
-  const bool drawn = gb_draw_figure(&page, f, width / scale, height / scale) &&
-                     cairo_status(page.cr) == CAIRO_STATUS_SUCCESS;
-  cairo_destroy(page.cr);
-  if (drawn) return s;
-  cairo_surface_destroy(s);
-  return NULL;
-}
+/* A picture has its usual proportions of text, whatever its pixels. */
+static double scale_of (int width) { return width / 720.0; }
 
 /* -- kitty: a PNG in base64, in pieces of 4096 characters */
 
-static cairo_status_t to_memory (void *ud, const unsigned char *p, unsigned n) {
-  return fwrite(p, 1, n, ud) == n ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
-}
+static bool to_memory (void *ud, const void *p, size_t n) { return fwrite(p, 1, n, ud) == n; }
+
+static bool take_row (void *ud, const uint32_t *pixels) { return gb_png_row(ud, pixels); }
 
 static void put_base64 (FILE *out, const unsigned char *p, size_t n) {
   static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -41,14 +30,23 @@ static void put_base64 (FILE *out, const unsigned char *p, size_t n) {
   }
 }
 
-static bool write_kitty (FILE *out, cairo_surface_t *s) {
+/* The whole picture as a PNG, malloc'ed. */
+static bool make_png (const gb_figure *f, int width, int height, char **bytes, size_t *length) {
+  FILE *memory = open_memstream(bytes, length);
+  gb_png png;
+  if (memory == NULL) return false;
+  bool good = gb_png_open(&png, (size_t)width, (size_t)height, false, "", to_memory, memory) &&
+              gb_draw_pixels(f, width, height, scale_of(width), take_row, &png);
+  good = good && gb_png_finish(&png);
+  gb_png_close(&png);
+  return fclose(memory) == 0 && good;
+}
+
+static bool write_kitty (FILE *out, const gb_figure *f, int width, int height) {
   enum { PIECE = 3072 };
   char *png = NULL;
   size_t length = 0;
-  FILE *memory = open_memstream(&png, &length);
-  if (memory == NULL) return false;
-  const bool whole = cairo_surface_write_to_png_stream(s, to_memory, memory) == CAIRO_STATUS_SUCCESS;
-  if (fclose(memory) != 0 || !whole) {
+  if (!make_png(f, width, height, &png, &length)) {
     free(png);
     return false;
   }
@@ -97,44 +95,53 @@ static void put_band (FILE *out, const unsigned char *index, int width, int rows
   fputc('-', out);
 }
 
-static bool write_sixel (FILE *out, cairo_surface_t *s) {
-  const int width = cairo_image_surface_get_width(s), height = cairo_image_surface_get_height(s),
-            stride = cairo_image_surface_get_stride(s);
-  const unsigned char *data = cairo_image_surface_get_data(s);
-  unsigned char *index = malloc((size_t)width * BAND);
-  if (index == NULL) return false;
+typedef struct sixels {
+  FILE *out;
+  unsigned char *index; /* (BAND, width): colours of the rows that are not written yet */
+  int width, rows;
+  bool there[COLOURS];
+} sixels;
+
+static void flush_band (sixels *s) {
+  if (s->rows > 0) put_band(s->out, s->index, s->width, s->rows, s->there);
+  s->rows = 0;
+  memset(s->there, 0, sizeof s->there);
+}
+
+static bool take_sixels (void *ud, const uint32_t *pixels) {
+  sixels *s = ud;
+  for (int x = 0; x < s->width; x++) {
+    const int k = colour_of(pixels[x]);
+    s->index[s->rows * s->width + x] = (unsigned char)k;
+    s->there[k] = true;
+  }
+  if (++s->rows == BAND) flush_band(s);
+  return true;
+}
+
+static bool write_sixel (FILE *out, const gb_figure *f, int width, int height) {
+  sixels s = {.out = out, .index = malloc((size_t)width * BAND), .width = width};
+  if (s.index == NULL) return false;
   fprintf(out, "\033Pq\"1;1;%d;%d", width, height);
   for (int k = 0; k < COLOURS; k++)
     fprintf(out, "#%d;2;%d;%d;%d", k, k / LEVELS / LEVELS * 20, k / LEVELS % LEVELS * 20, k % LEVELS * 20);
-  for (int top = 0; top < height && !gb_interrupted(); top += BAND) {
-    const int rows = height - top < BAND ? height - top : BAND;
-    bool there[COLOURS] = {false};
-    for (int r = 0; r < rows; r++)
-      for (int x = 0; x < width; x++) {
-        uint32_t rgb;
-        memcpy(&rgb, data + (size_t)(top + r) * (size_t)stride + 4 * (size_t)x, sizeof rgb);
-        const int k = colour_of(rgb);
-        index[r * width + x] = (unsigned char)k;
-        there[k] = true;
-      }
-    put_band(out, index, width, rows, there);
-  }
+  const bool good = gb_draw_pixels(f, width, height, scale_of(width), take_sixels, &s);
+  flush_band(&s);
   fputs("\033\\\n", out);
-  free(index);
-  return true;
+  free(s.index);
+  return good;
 }
 
 gb_status gb_figure_inline (const gb_figure *f, gb_graphics how, int width, int height, char **bytes,
                             size_t *length, gb_error *err) {
-  cairo_surface_t *s = pixels_of(f, width, height);
   *bytes = NULL;
-  FILE *out = s == NULL ? NULL : open_memstream(bytes, length);
-  bool good = out != NULL && (how == GB_GRAPHICS_KITTY ? write_kitty(out, s) : write_sixel(out, s));
+  FILE *out = open_memstream(bytes, length);
+  bool good = out != NULL && (how == GB_GRAPHICS_KITTY ? write_kitty : write_sixel)(out, f, width, height);
   if (out != NULL && fclose(out) != 0) good = false;
-  if (s != NULL) cairo_surface_destroy(s);
-  if (good && !gb_interrupted()) return GB_OK;
+  const bool interrupted = gb_interrupted();
+  if (good && !interrupted) return GB_OK;
   free(*bytes);
   *bytes = NULL;
-  return good ? gb_fail(err, GB_EINTR, "interrupted")
-              : gb_fail(err, GB_ENOMEM, "no memory to draw the figure");
+  return interrupted ? gb_fail(err, GB_EINTR, "interrupted")
+                     : gb_fail(err, GB_ENOMEM, "no memory to draw the figure");
 }

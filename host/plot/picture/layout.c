@@ -68,7 +68,8 @@ static const gb_mark *mapped_of (const gb_panel *p) {
 
 static void start (gb_page *page, const gb_figure *f, size_t k, gb_frame *frame) {
   const gb_panel *p = &f->panels[k];
-  *frame = (gb_frame){.canvas = {.page = page, .cr = page->cr}, .mapped = mapped_of(p)};
+  *frame = (gb_frame){.canvas = {.page = page, .cr = page->cr, .panels = f->rows * f->columns},
+                      .mapped = mapped_of(p)};
   gb_panel_scales(f, k, &frame->canvas.x, &frame->canvas.y);
   frame->xlabels = !f->share_x || k / f->columns == f->rows - 1;
   frame->ylabels = !f->share_y || k % f->columns == 0;
@@ -134,6 +135,7 @@ static void place (gb_page *page, const gb_figure *f, double width, double heigh
 void gb_layout (gb_page *page, const gb_figure *f, double width, double height, gb_frame *frames) {
   enum { PASSES = 3, MOST = 64 };
   const size_t n = f->rows * f->columns;
+  page->panel = height / (double)f->rows;
   bool beside[MOST] = {false};
   for (size_t k = 0; k < n; k++) {
     start(page, f, k, &frames[k]);

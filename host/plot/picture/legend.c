@@ -1,27 +1,47 @@
 /* legend.c - what the marks mean: swatches that look like their marks, where they cover least of the data. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/interrupt.h"
 #include "plot/picture/marks.h"
 
-enum { LINE_HEIGHT = 16, PAD = 6, SWATCH = 20, GAP = 6, MOST_ROWS = 40, WIDEST = 200 };
+enum { LINE_HEIGHT = 16, PAD = 6, SWATCH = 20, GAP = 6, MOST_ROWS = 40, WIDEST = 200, AROUND = 80 };
 
 static bool has_entry (const gb_mark *m) {
   return m->label[0] != '\0' && m->kind != GB_MARK_TEXT && m->kind != GB_MARK_HEATMAP;
 }
 
+static size_t entries (const gb_panel *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->nmarks; i++) n += has_entry(&p->marks[i]);
+  return n;
+}
+
+/* Rows that a panel has room for; the last one says how many more there are, if any are. */
+static size_t most_rows (const gb_page *page) {
+  return (size_t)fmax(fmin((page->panel - AROUND) / LINE_HEIGHT, MOST_ROWS), 1);
+}
+
+static size_t shown_entries (const gb_page *page, const gb_panel *p) {
+  const size_t all = entries(p), most = most_rows(page);
+  return all <= most ? all : most - 1;
+}
+
 void gb_legend_size (gb_page *page, const gb_panel *p, double *width, double *height) {
-  size_t rows = 0;
-  double widest = 0;
+  const size_t all = entries(p), shown = shown_entries(page, p);
+  size_t seen = 0;
+  double widest = 50; /* "and 99 more" */
   *width = *height = 0;
-  for (size_t i = 0; i < p->nmarks && p->legend != GB_LEGEND_OFF; i++) {
-    if (!has_entry(&p->marks[i]) || rows == MOST_ROWS) continue;
+  if (all == 0 || p->legend == GB_LEGEND_OFF) return;
+  if (shown == all) widest = 0;
+  for (size_t i = 0; i < p->nmarks && seen < shown; i++) {
+    if (!has_entry(&p->marks[i])) continue;
     widest = fmax(widest, gb_page_text_width(page, p->marks[i].label, GB_LEGEND_SIZE, false));
-    rows++;
+    seen++;
   }
-  if (rows == 0) return;
   *width = fmin(widest, WIDEST) + SWATCH + GAP + 2 * PAD;
-  *height = LINE_HEIGHT * (double)rows + 2 * PAD - 4;
+  *height = LINE_HEIGHT * (double)(shown + (shown < all)) + 2 * PAD - 4;
 }
 
 /* -- where data lies: a coarse map of the panel, of which a legend should cover little */
@@ -48,7 +68,7 @@ static void stain_line (cover *o, double x0, double y0, double x1, double y1, un
 static void stain_mark (cover *o, const gb_canvas *c, const gb_mark *m) {
   const gb_scale *sx = &c->x, *sy = &c->y;
   double lastx = NAN, lasty = NAN;
-  for (size_t i = 0; m->kind != GB_MARK_HEATMAP && i < m->n; i++) {
+  for (size_t i = 0; m->kind != GB_MARK_HEATMAP && i < m->n && !gb_interrupted(); i++) {
     const double x = gb_scale_at(sx, m->x[i]), y = gb_scale_at(sy, m->y[i]);
     switch (m->kind) {
       case GB_MARK_LINE: stain_line(o, lastx, lasty, x, y, DATA); break;
@@ -172,11 +192,17 @@ void gb_draw_legend (const gb_canvas *c, const gb_panel *p, double x, double y) 
   gb_canvas_use(c, gb_faint, 1);
   cairo_set_line_width(c->cr, 1);
   cairo_stroke(c->cr);
-  for (size_t i = 0; i < p->nmarks; i++) {
-    if (!has_entry(&p->marks[i]) || rows == MOST_ROWS) continue;
+  const size_t all = entries(p), shown = shown_entries(c->page, p);
+  for (size_t i = 0; i < p->nmarks && rows < shown; i++) {
+    if (!has_entry(&p->marks[i])) continue;
     const double at = y + PAD - 2 + LINE_HEIGHT * ((double)rows++ + 0.5);
     draw_swatch(c, p, i, x + PAD, at);
     gb_page_text_within(c->page, p->marks[i].label, x + PAD + SWATCH + GAP, at, 0, 0.5, WIDEST,
                         (gb_font){.size = GB_LEGEND_SIZE, .colour = gb_ink});
   }
+  if (shown == all) return;
+  char text[40];
+  snprintf(text, sizeof text, "and %zu more", all - shown);
+  gb_page_text(c->page, text, x + PAD, y + PAD - 2 + LINE_HEIGHT * ((double)rows + 0.5), 0, 0.5,
+               (gb_font){.size = GB_LEGEND_SIZE, .colour = gb_soft});
 }

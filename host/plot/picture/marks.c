@@ -1,4 +1,4 @@
-/* marks.c - lines, dots, error bars and text; marks of many points are rasterised. */
+/* marks.c - lines, dots, error bars and text; which marks have too many points for paths. */
 #include "plot/picture/marks.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include "plot/dense.h"
 
 enum {
-  PIECE = 2048,      /* points that are drawn between two polls for Ctrl-C */
-  VECTORS = 500000,  /* most points of lines written as vectors: cairo writes them at the end in one call */
-  STROKES = 20000,   /* most points drawn as strokes in a PNG: crossing strokes are slow */
-  FINE = 4,          /* pixels (and columns of a line) per typographic point of rasterised marks */
-  MOST_PIXELS = 8192 /* limit of the longer side of such an image */
+  PIECE = 2048,  /* points of one path */
+  MARKERS = 256, /* markers of one path */
+  VECTORS =
+      60000, /* most points of lines that a page has as vectors: cairo writes them at the end in one call */
+  STROKES = 20000 /* most points drawn as strokes in a PNG: crossing strokes are slow */
 };
 
 double gb_line_width (const gb_mark *m) {
@@ -73,13 +73,18 @@ static void finish_markers (const gb_canvas *c, int marker) {
   cairo_stroke(c->cr);
 }
 
+/* Where an opacity is given, each marker covers those below it. */
 static void draw_markers (const gb_canvas *c, const gb_mark *m) {
   const double r = gb_dot_radius(m);
+  const bool each = m->style.alpha > 0 && m->style.alpha < 1;
+  size_t held = 0; /* markers in the path */
   for (size_t i = 0; i < m->n && !gb_interrupted(); i++) {
     const double x = gb_canvas_x(c, m->x[i]), y = gb_canvas_y(c, m->y[i]);
-    if (!isfinite(x) || !isfinite(y)) continue;
+    if (!isfinite(x) || !gb_canvas_shows(c, y, y, 2 * r)) continue;
     gb_draw_marker(c->cr, m->style.marker, x, y, r);
-    if (i % PIECE == PIECE - 1) finish_markers(c, m->style.marker);
+    if (++held < (each ? 1 : MARKERS)) continue;
+    finish_markers(c, m->style.marker);
+    held = 0;
   }
   finish_markers(c, m->style.marker);
 }
@@ -110,9 +115,11 @@ static void draw_line (const gb_canvas *c, const gb_mark *m, gb_dash dash) {
 
 static void draw_errors (const gb_canvas *c, const gb_mark *m) {
   enum { CAP = 3 };
+  size_t held = 0;
   for (size_t i = 0; i < m->n && !gb_interrupted(); i++) {
     const double x = gb_canvas_x(c, m->x[i]), low = gb_canvas_y(c, m->y[i]), high = gb_canvas_y(c, m->hi[i]);
-    if (!isfinite(x + low + high)) continue;
+    if (!isfinite(x) || !gb_canvas_shows(c, high, low, CAP)) continue;
+    if (++held % PIECE == 0) cairo_stroke(c->cr);
     cairo_move_to(c->cr, x, low);
     cairo_line_to(c->cr, x, high);
     cairo_move_to(c->cr, x - CAP, low);
@@ -162,70 +169,6 @@ void gb_draw_mark (const gb_canvas *c, const gb_panel *p, size_t i, const gb_mar
   if (m->kind == GB_MARK_SCATTER || (m->kind == GB_MARK_LINE && m->style.marker >= 0)) draw_markers(c, m);
 }
 
-/* -- marks that would take cairo too long: rasterised here */
-
-static double fineness (const gb_canvas *c) {
-  return fmin(FINE, MOST_PIXELS / fmax(c->right - c->left, c->bottom - c->top));
-}
-
-/* Lines and dots in time proportional to the pixels; cairo's strokes are much slower if many cross. */
-static void cover (const gb_canvas *c, const gb_mark *m, gb_mask *mask) {
-  const double fine = fineness(c), width = gb_line_width(m) * fine;
-  double lastx = NAN, lasty = NAN; /* previous point of a line */
-  for (size_t i = 0; i < m->n && !gb_interrupted(); i++) {
-    const double x = (gb_canvas_x(c, m->x[i]) - c->left) * fine,
-                 y = (gb_canvas_y(c, m->y[i]) - c->top) * fine;
-    const bool there = isfinite(x) && isfinite(y), line = m->kind == GB_MARK_LINE;
-    if (there && !line) gb_mask_dot(mask, x, y, gb_dot_radius(m) * fine);
-    if (there && line && isfinite(lastx)) {
-      gb_mask_segment(mask, lastx, lasty, x, y, width);
-      gb_mask_dot(mask, x, y, width / 2);
-    }
-    lastx = there ? x : NAN;
-    lasty = y;
-  }
-}
-
-static void paint_marks (const gb_canvas *on, const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha,
-                         int width, int height) {
-  cairo_surface_t *marks = cairo_image_surface_create(CAIRO_FORMAT_A8, width, height);
-  if (cairo_surface_status(marks) == CAIRO_STATUS_SUCCESS) {
-    cairo_surface_flush(marks);
-    cover(c, m,
-          &(gb_mask){cairo_image_surface_get_data(marks), (size_t)width, (size_t)height,
-                     (size_t)cairo_image_surface_get_stride(marks)});
-    cairo_surface_mark_dirty(marks);
-  }
-  gb_canvas_use(on, k, alpha);
-  cairo_mask_surface(on->cr, marks, 0, 0);
-  cairo_surface_destroy(marks);
-}
-
-static bool is_strokes (const gb_mark *m) { return m->kind == GB_MARK_LINE || m->kind == GB_MARK_SCATTER; }
-
-static void draw_as_image (const gb_canvas *c, const gb_panel *p, size_t i, const gb_mark *m) {
-  const double fine = fineness(c);
-  const int width = (int)ceil((c->right - c->left) * fine), height = (int)ceil((c->bottom - c->top) * fine);
-  cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, width, height);
-  gb_canvas on = *c;
-  on.cr = cairo_create(image);
-  if (is_strokes(m))
-    paint_marks(&on, c, m, gb_rgb_of(gb_mark_colour(p, i)), gb_mark_alpha(p, i), width, height);
-  else {
-    cairo_scale(on.cr, fine, fine);
-    cairo_translate(on.cr, -c->left, -c->top);
-    gb_draw_mark(&on, p, i, m);
-  }
-  cairo_destroy(on.cr);
-  cairo_save(c->cr);
-  cairo_translate(c->cr, c->left, c->top);
-  cairo_scale(c->cr, 1 / fine, 1 / fine);
-  cairo_set_source_surface(c->cr, image, 0, 0);
-  cairo_paint(c->cr);
-  cairo_restore(c->cr);
-  cairo_surface_destroy(image);
-}
-
 /* Cost of a mark relative to a line with as many points. */
 static size_t effort (const gb_mark *m) {
   static const size_t a_point[GB_NMARK_KINDS] = {
@@ -236,21 +179,25 @@ static size_t effort (const gb_mark *m) {
   return a_point[m->kind] * marked * m->n * (m->kind == GB_MARK_HEATMAP ? m->rows : 1);
 }
 
-/* Everything but lines and dots is drawn by cairo in either case. */
-static bool is_too_much (const gb_canvas *c, const gb_mark *m, size_t marks) {
+/* Marks of a panel that are vectors all or, where they are too many, as far as their even share goes. In a picture of
+** pixels everything but lines and dots is drawn by cairo. */
+static bool is_too_much (const gb_canvas *c, const gb_panel *p, const gb_mark *m, size_t all) {
   if (m->kind == GB_MARK_TEXT) return false;
-  if (!gb_canvas_is_image(c)) return effort(m) > VECTORS / marks;
-  return is_strokes(m) && effort(m) > STROKES / marks;
+  if (gb_canvas_is_image(c)) return gb_mark_is_strokes(m) && effort(m) > STROKES / p->nmarks;
+  if (m->kind == GB_MARK_HEATMAP) return true; /* viewers show seams between rectangles */
+  return all > VECTORS / c->panels && effort(m) > VECTORS / c->panels / p->nmarks;
 }
 
 void gb_draw_marks (const gb_canvas *c, const gb_panel *p) {
-  const size_t columns = (size_t)ceil((c->right - c->left) * FINE);
+  const size_t columns = (size_t)ceil((c->right - c->left) * GB_FINE);
+  size_t all = 0;
+  for (size_t i = 0; i < p->nmarks; i++) all += effort(&p->marks[i]);
   for (size_t i = 0; i < p->nmarks; i++) {
     const gb_mark *m = &p->marks[i];
     gb_mark thinned = {0};
     const bool thins = (m->kind == GB_MARK_LINE && m->style.marker < 0) || m->kind == GB_MARK_BAND;
     if (thins && gb_mark_thin(m, &c->x, columns, &thinned)) m = &thinned; /* otherwise all points are drawn */
-    if (is_too_much(c, m, p->nmarks)) draw_as_image(c, p, i, m);
+    if (is_too_much(c, p, m, all)) gb_draw_raster(c, p, i, m);
     else gb_draw_mark(c, p, i, m);
     gb_mark_drop(&thinned);
   }

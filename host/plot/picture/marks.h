@@ -10,6 +10,11 @@ void gb_draw_marks (const gb_canvas *c, const gb_panel *p);
 /* One mark with cairo, in this colour. */
 void gb_draw_mark (const gb_canvas *c, const gb_panel *p, size_t i, const gb_mark *m);
 
+/* A mark of many points as an image (raster.c), GB_FINE pixels a point where that is not too large. */
+enum { GB_FINE = 4 };
+void gb_draw_raster (const gb_canvas *c, const gb_panel *p, size_t i, const gb_mark *m);
+bool gb_mark_is_strokes (const gb_mark *m); /* lines and dots */
+
 /* Polygons in pieces (area.c). */
 void gb_draw_band (const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha);
 void gb_draw_bars (const gb_canvas *c, const gb_mark *m, gb_rgb k, double alpha);

@@ -4,23 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <zlib.h>
 
 #include "base/interrupt.h"
 #include "base/outfile.h"
 #include "plot/picture/draw.h"
 #include "plot/picture/picture.h"
+#include "plot/picture/png.h"
 
 typedef enum format { SVG, PDF, PNG, NFORMATS } format;
 
 static const char svg_end[] = "</svg>\n";
-enum { SVG_END = sizeof svg_end - 1, PNG_LEAD = 33 /* the signature and the first chunk */ };
+enum { SVG_END = sizeof svg_end - 1 };
 
 typedef struct sink {
   gb_outfile file;
   format as;
   const char *made;
-  size_t seen;        /* bytes that cairo has written */
   char tail[SVG_END]; /* SVG: the last bytes, which follow later */
   size_t held;
   gb_error *err;
@@ -29,34 +28,6 @@ typedef struct sink {
 
 static void put (sink *s, const void *p, size_t n) {
   if (s->st == GB_OK) s->st = gb_outfile_write(&s->file, p, n, s->err);
-}
-
-/* -- PNG: a chunk of text after the first */
-
-static void put_u32 (unsigned char *p, size_t v) {
-  for (int i = 0; i < 4; i++) p[i] = (unsigned char)(v >> (24 - 8 * i));
-}
-
-static void put_png_text (sink *s) {
-  static const char lead[] =
-      "iTXtDescription\0\0\0\0"; /* not compressed, no language, no translated keyword */
-  const size_t head = sizeof lead, text = strlen(s->made); /* with the NUL that ends the last field */
-  unsigned char number[4];
-  put_u32(number, head - 4 + text);
-  put(s, number, 4);
-  put(s, lead, head);
-  put(s, s->made, text);
-  uLong sum = crc32(0, (const Bytef *)lead, (uInt)head);
-  put_u32(number, crc32(sum, (const Bytef *)s->made, (uInt)text));
-  put(s, number, 4);
-}
-
-static void take_png (sink *s, const unsigned char *p, size_t n) {
-  const size_t lead = s->seen < PNG_LEAD ? PNG_LEAD - s->seen : 0, first = lead < n ? lead : n;
-  put(s, p, first);
-  s->seen += n;
-  if (lead > 0 && first == lead && s->made[0] != '\0') put_png_text(s);
-  put(s, p + first, n - first);
 }
 
 /* -- SVG: the last bytes wait for what is added before them */
@@ -82,10 +53,11 @@ static void finish_svg (sink *s, gb_page *page) {
   put(s, s->tail, s->held);
 }
 
+/* An error ends what cairo does at the end of a document. */
 static cairo_status_t take (void *ud, const unsigned char *p, unsigned n) {
   sink *s = ud;
+  if (s->st == GB_OK && gb_interrupted()) s->st = gb_fail(s->err, GB_EINTR, "interrupted");
   if (s->as == SVG) take_svg(s, p, n);
-  else if (s->as == PNG) take_png(s, p, n);
   else put(s, p, n);
   return s->st == GB_OK ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
@@ -98,31 +70,48 @@ static format format_of (const char *path) {
   return NFORMATS;
 }
 
-static cairo_surface_t *surface_of (format as, double width, double height, sink *to) {
-  if (as == SVG) return cairo_svg_surface_create_for_stream(take, to, width, height);
-  if (as == PNG) return cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(2 * width), (int)(2 * height));
+static cairo_surface_t *surface_of (double width, double height, sink *to) {
+  if (to->as == SVG) return cairo_svg_surface_create_for_stream(take, to, width, height);
   cairo_surface_t *s = cairo_pdf_surface_create_for_stream(take, to, width, height);
   if (to->made[0] != '\0') cairo_pdf_surface_set_metadata(s, CAIRO_PDF_METADATA_SUBJECT, to->made);
   return s;
 }
 
-/* All bytes go through 'to'. On return the surface is destroyed and has written its last byte. */
-static cairo_status_t render (const gb_figure *f, double width, double height, sink *to) {
-  const format as = to->as;
-  cairo_surface_t *s = surface_of(as, width, height, to);
-  gb_page page = {.cr = cairo_create(s), .gathers = as == SVG};
-  if (as == PNG) cairo_scale(page.cr, 2, 2);
+/* On return the surface is destroyed and has written its last byte. After Ctrl-C nothing but this is done. */
+static cairo_status_t write_document (const gb_figure *f, double width, double height, sink *to) {
+  cairo_surface_t *s = surface_of(width, height, to);
+  gb_page page = {.cr = cairo_create(s), .gathers = to->as == SVG};
   const bool drawn = gb_draw_figure(&page, f, width, height);
   cairo_status_t rc = drawn ? cairo_status(page.cr) : CAIRO_STATUS_NO_MEMORY;
   cairo_destroy(page.cr);
-  if (as == PNG && rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_write_to_png_stream(s, take, to);
   cairo_surface_finish(s);
   if (rc == CAIRO_STATUS_SUCCESS) rc = cairo_surface_status(s);
   cairo_surface_destroy(s);
-  if (as == SVG && rc == CAIRO_STATUS_SUCCESS) finish_svg(to, &page);
+  if (to->as == SVG && rc == CAIRO_STATUS_SUCCESS) finish_svg(to, &page);
   if (page.no_memory) rc = CAIRO_STATUS_NO_MEMORY;
   free(page.svg);
   return rc;
+}
+
+/* -- pixels, two a point each way */
+
+static bool take_png (void *ud, const void *p, size_t n) {
+  sink *s = ud;
+  put(s, p, n);
+  return s->st == GB_OK;
+}
+
+static bool take_row (void *ud, const uint32_t *pixels) { return gb_png_row(ud, pixels); }
+
+static cairo_status_t write_pixels (const gb_figure *f, double width, double height, sink *to) {
+  enum { FINE = 2 };
+  const int w = (int)(FINE * width), h = (int)(FINE * height);
+  gb_png png;
+  bool good = gb_png_open(&png, (size_t)w, (size_t)h, false, to->made, take_png, to) &&
+              gb_draw_pixels(f, w, h, FINE, take_row, &png);
+  good = good && gb_png_finish(&png);
+  gb_png_close(&png);
+  return good ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_NO_MEMORY;
 }
 
 gb_status gb_figure_save (const gb_figure *f, const char *path, double width, double height, const char *made,
@@ -131,7 +120,7 @@ gb_status gb_figure_save (const gb_figure *f, const char *path, double width, do
   if (to.as == NFORMATS)
     return gb_fail(err, GB_EOPTION, "cannot tell the format of '%s': expected .svg, .png or .pdf", path);
   GB_TRY(gb_outfile_open(path, &to.file, err));
-  const cairo_status_t rc = render(f, width, height, &to);
+  const cairo_status_t rc = (to.as == PNG ? write_pixels : write_document)(f, width, height, &to);
   if (to.st == GB_OK && gb_interrupted()) to.st = gb_fail(err, GB_EINTR, "interrupted");
   if (to.st == GB_OK && rc != CAIRO_STATUS_SUCCESS)
     to.st = gb_fail(err, rc == CAIRO_STATUS_NO_MEMORY ? GB_ENOMEM : GB_EIO, "cannot write '%s': %s", path,

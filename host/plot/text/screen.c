@@ -36,27 +36,55 @@ static uint32_t next (const char **text) {
   return more < 0 || *p >= 0xF8 ? 0xFFFD : c < 0x20 ? ' ' : c;
 }
 
+/* Columns of a character: 0 for one that combines with the one before it, 2 for wide ones, by the main blocks of
+** Unicode's East Asian Width. The C library's answer would depend on the locale. */
+static int width_of (uint32_t c) {
+  static const struct {
+    uint32_t from, to;
+    int width;
+  } block[] = {{0x0300, 0x036F, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05BD, 0},   {0x064B, 0x065F, 0},
+               {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x1DC0, 0x1DFF, 0},   {0x200B, 0x200F, 0},
+               {0x2060, 0x2064, 0},   {0x20D0, 0x20FF, 0},   {0x2E80, 0x303E, 2},   {0x3041, 0x4DBF, 2},
+               {0x4E00, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},   {0xF900, 0xFAFF, 2},   {0xFE00, 0xFE0F, 0},
+               {0xFE20, 0xFE2F, 0},   {0xFE30, 0xFE6F, 2},   {0xFF01, 0xFF60, 2},   {0xFFE0, 0xFFE6, 2},
+               {0x1F300, 0x1F64F, 2}, {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1F9FF, 2}, {0x20000, 0x3FFFD, 2}};
+  for (size_t i = 0; i < sizeof block / sizeof block[0]; i++)
+    if (c >= block[i].from && c <= block[i].to) return block[i].width;
+  return 1;
+}
+
 int gb_text_columns (const char *text) {
   int n = 0;
-  for (; *text != '\0'; n++) (void)next(&text);
+  while (*text != '\0') n += width_of(next(&text));
   return n;
 }
 
+/* A wide character takes two cells; one that combines goes with the cell before, which has room for one. Returns the
+** columns that it takes. */
+static int place (gb_screen *s, int column, int row, uint32_t c, int colour) {
+  const int width = width_of(c);
+  gb_cell *cell = gb_screen_cell(s, width == 0 ? column - 1 : column, row);
+  if (cell != NULL && width == 0 && cell->character != 0) cell->combined = c;
+  if (cell == NULL || width == 0) return width;
+  *cell = (gb_cell){.character = c, .colour = colour};
+  cell = gb_screen_cell(s, column + 1, row);
+  if (width == 2 && cell != NULL) *cell = (gb_cell){.character = GB_CELL_TAKEN, .colour = colour};
+  return width;
+}
+
 void gb_screen_put (gb_screen *s, int column, int row, const char *text, int colour) {
-  for (; *text != '\0'; column++) {
-    const uint32_t c = next(&text);
-    gb_cell *cell = gb_screen_cell(s, column, row);
-    if (cell != NULL) cell->character = c, cell->colour = colour;
-  }
+  while (*text != '\0') column += place(s, column, row, next(&text), colour);
 }
 
 void gb_screen_clip (gb_screen *s, int column, int row, const char *text, int most) {
-  const int n = gb_text_columns(text);
-  for (int i = 0; i < n && i < most; i++) {
+  const int room = gb_text_columns(text) > most ? most - 1 : most;
+  int used = 0;
+  while (*text != '\0') {
     const uint32_t c = next(&text);
-    gb_cell *cell = gb_screen_cell(s, column + i, row);
-    if (cell != NULL) cell->character = i == most - 1 && n > most ? 0x2026 : c;
+    if (used + width_of(c) > room) break;
+    used += place(s, column + used, row, c, -1);
   }
+  if (room < most && most > 0) (void)place(s, column + used, row, 0x2026, -1);
 }
 
 /* -- writing */
@@ -115,6 +143,7 @@ static void put_line (FILE *out, const gb_screen *s, int row, bool colour, bool 
   int end = s->w, now = -1;
   while (end > 0 && character_of(&at[end - 1], ascii) == ' ') end--;
   for (int i = 0; i < end; i++) {
+    if (!ascii && at[i].character == GB_CELL_TAKEN) continue;
     const int wanted = colour ? at[i].colour : -1;
     if (wanted != now) {
       if (now >= 0) fputs("\033[0m", out);
@@ -122,6 +151,7 @@ static void put_line (FILE *out, const gb_screen *s, int row, bool colour, bool 
       now = wanted;
     }
     put_character(out, character_of(&at[i], ascii));
+    if (!ascii && at[i].combined != 0) put_character(out, at[i].combined);
   }
   if (now >= 0) fputs("\033[0m", out);
   fputc('\n', out);

@@ -3,10 +3,16 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plot/text/dots.h"
 #include "plot/ticks.h"
+
+/* Lines around a plot: those that its parts want, or get. */
+typedef struct surround {
+  int title, head, foot, keys, remark;
+} surround;
 
 typedef struct block {
   gb_screen *screen;
@@ -16,6 +22,7 @@ typedef struct block {
   gb_plot_area area;
   gb_ticks x, y;
   int margin; /* columns of the labels at the left */
+  surround lines;
 } block;
 
 static bool some (const char *s) { return s != NULL && s[0] != '\0'; }
@@ -106,10 +113,24 @@ static void entry_text (const gb_panel *p, size_t i, bool ascii, char *text, siz
   else text[0] = '\0';
 }
 
+/* How many entries from mark 'from' on there are, after an entry that reaches from column 'last' to 'at', or in its
+** place where the line has no room. */
+static void say_more (block *b, int row, int last, int at, size_t from) {
+  char text[32];
+  size_t more = 0;
+  for (size_t i = from; i < b->panel->nmarks; i++) more += has_entry(&b->panel->marks[i]);
+  snprintf(text, sizeof text, "and %zu more", more);
+  if (at + gb_text_columns(text) > b->w) {
+    for (at = last; last < b->w; last++) gb_screen_put(b->screen, b->left + last, row, " ", -1);
+    snprintf(text, sizeof text, "and %zu more", more + 1);
+  }
+  gb_screen_clip(b->screen, b->left + at, row, text, b->w - at);
+}
+
 /* Lines that the legend takes, 'most' at most; drawn too where 'row' is not negative. */
 static int legend (block *b, int row, int most) {
   const gb_panel *p = b->panel;
-  int lines = 0, at = 0;
+  int lines = 0, at = 0, last = 0;
   for (size_t i = 0; i < p->nmarks && p->legend != GB_LEGEND_OFF; i++) {
     char text[128];
     if (!has_entry(&p->marks[i])) continue;
@@ -118,7 +139,10 @@ static int legend (block *b, int row, int most) {
     const bool mapped = p->marks[i].kind == GB_MARK_HEATMAP;
     const int wide = gb_text_columns(text) + 4 + (mapped ? 0 : 2);
     if (lines == 0 || at + wide - 2 > b->w) {
-      if (lines == most) return lines;
+      if (lines == most) {
+        if (row >= 0) say_more(b, row + lines - 1, last, at, i);
+        return lines;
+      }
       lines++;
       at = 2;
     }
@@ -128,6 +152,7 @@ static int legend (block *b, int row, int most) {
         gb_screen_put(b->screen, b->left + at, y, b->ascii ? plain_sign(p, i) : sign_of(p, i), colour);
       gb_screen_clip(b->screen, b->left + at + (mapped ? 0 : 2), y, text, b->w - at - (mapped ? 0 : 2));
     }
+    last = at;
     at += wide;
   }
   return lines;
@@ -202,69 +227,110 @@ static int grant (int *left, int wanted) {
   return n;
 }
 
-/* The lines of a panel: title, head, plot, axis, labels, foot, legend, remark; the plot has three at least, and the
-** others what is left. Those of the head and the foot depend on the ticks' notes, and ticks on the lines that
-** remain: two rounds settle it. */
-static void draw_panel (block *b) {
-  const gb_panel *p = b->panel;
-  const size_t hidden = gb_panel_hidden(p);
-  int title = 0, head = some(p->y.label), foot = some(p->x.label), keys = 0, remark = 0;
-  for (int round = 0; round < 2; round++) {
-    int left = b->h - 2 - LEAST_HEIGHT;
-    title = grant(&left, some(p->title));
-    head = grant(&left, head);
-    remark = grant(&left, hidden > 0);
-    keys = grant(&left, legend(b, -1, b->h / 3));
-    foot = grant(&left, foot);
-    b->area.h = LEAST_HEIGHT + left;
-    b->area.top = b->top + title + head;
-    fit_y(b);
-    b->area.left = b->left + b->margin + 1;
-    b->area.w = (int)fmax(b->w - b->margin - 1 - BEYOND, LEAST_WIDTH);
-    fit_x(b);
-    if (round > 0) break;
-    head = some(p->y.label) || b->y.note[0] != '\0';
-    foot = some(p->x.label) || b->x.note[0] != '\0';
-  }
-  if (title) centre(b, b->top, p->title);
-  if (head) draw_head(b, b->top + title);
-  gb_area_draw(&b->area, p);
-  draw_y_axis(b);
-  draw_x_axis(b);
-  const int below = b->area.top + b->area.h + 2;
-  if (foot) draw_foot(b, below);
-  (void)legend(b, below + foot, keys);
-  draw_remarks(b, below + foot + keys, remark ? hidden : 0);
+/* Ticks of the plot at its present size. */
+static void fit_both (block *b) {
+  fit_y(b);
+  b->area.left = b->left + b->margin + 1;
+  b->area.w = (int)fmax(b->w - b->margin - 1 - BEYOND, LEAST_WIDTH);
+  fit_x(b);
 }
 
-enum { PANEL_WIDTH = 16, PANEL_HEIGHT = 8 }; /* least of a panel: narrower ones stand below each other */
+/* The lines of a panel: title, head, plot, axis, labels, foot, legend, remark; the plot has three at least, and the
+** others what is left. */
+static void share_lines (block *b, const surround *wanted) {
+  int left = b->h - 2 - LEAST_HEIGHT;
+  b->lines.title = grant(&left, wanted->title);
+  b->lines.head = grant(&left, wanted->head);
+  b->lines.foot = grant(&left, wanted->foot);
+  b->lines.remark = grant(&left, wanted->remark);
+  b->lines.keys = grant(&left, wanted->keys);
+  b->area.h = LEAST_HEIGHT + left;
+  b->area.top = b->top + b->lines.title + b->lines.head;
+}
+
+static surround wishes_of (block *b) {
+  const gb_panel *p = b->panel;
+  return (surround){.title = some(p->title),
+                    .head = some(p->y.label) || b->y.note[0] != '\0',
+                    .foot = some(p->x.label) || b->x.note[0] != '\0',
+                    .keys = legend(b, -1, b->h / 3),
+                    .remark = gb_panel_hidden(p) > 0};
+}
+
+static void widen (surround *a, const surround *b) {
+  if (b->title > a->title) a->title = b->title;
+  if (b->head > a->head) a->head = b->head;
+  if (b->foot > a->foot) a->foot = b->foot;
+  if (b->keys > a->keys) a->keys = b->keys;
+  if (b->remark > a->remark) a->remark = b->remark;
+}
+
+/* The plots of a row of panels stand at one height. Heads and feet depend on the ticks' notes, and ticks on the lines
+** that remain: a second round settles it. */
+static void lay_out (block *row, int n) {
+  for (int round = 0; round < 2; round++) {
+    surround wanted = {0};
+    for (int k = 0; k < n; k++) {
+      const surround own = wishes_of(&row[k]);
+      widen(&wanted, &own);
+    }
+    for (int k = 0; k < n; k++) {
+      share_lines(&row[k], &wanted);
+      fit_both(&row[k]);
+    }
+  }
+}
+
+static void draw_panel (block *b) {
+  const surround *l = &b->lines;
+  const int below = b->area.top + b->area.h + 2;
+  if (l->title && some(b->panel->title)) centre(b, b->top, b->panel->title);
+  if (l->head) draw_head(b, b->area.top - 1);
+  gb_area_draw(&b->area, b->panel);
+  draw_y_axis(b);
+  draw_x_axis(b);
+  if (l->foot) draw_foot(b, below);
+  (void)legend(b, below + l->foot, l->keys);
+  draw_remarks(b, below + l->foot + l->keys, l->remark ? gb_panel_hidden(b->panel) : 0);
+}
+
+/* Panels narrower than this stand below each other; where their heights are up to the figure they are tall. */
+enum { PANEL_WIDTH = 16, PANEL_HEIGHT = LEAST_HEIGHT + 2, TALL_PANEL = 8 };
 
 char *gb_figure_text (const gb_figure *f, int columns, int rows, bool colour, bool ascii) {
   gb_screen screen;
   const bool title = some(f->title);
   const int panels = (int)(f->rows * f->columns),
             across = columns / (int)f->columns < PANEL_WIDTH ? 1 : (int)f->columns, down = panels / across;
-  const int w = columns / across, h = (int)fmax((rows - title) / down, PANEL_HEIGHT - (down == 1 && title));
-  if (!gb_screen_open(&screen, columns, down > 1 ? (int)fmax(rows, title + down * h) : rows)) return NULL;
-  for (int k = 0; k < panels; k++) {
-    block b = {.screen = &screen,
-               .panel = &f->panels[k],
-               .w = w - (across > 1),
-               .h = h,
-               .left = k % across * w,
-               .top = title + k / across * h,
-               .colour = colour,
-               .ascii = ascii};
-    b.area.screen = &screen;
-    b.area.colour = colour;
-    gb_panel_scales(f, (size_t)k, &b.area.x, &b.area.y);
-    draw_panel(&b);
+  const int w = columns / across, even = (rows - title) / down, h = even < PANEL_HEIGHT ? TALL_PANEL : even;
+  block *row = calloc((size_t)across, sizeof *row);
+  if (row == NULL) return NULL;
+  if (!gb_screen_open(&screen, columns, down > 1 ? (int)fmax(rows, title + down * h) : rows)) {
+    free(row);
+    return NULL;
+  }
+  for (int first = 0; first < panels; first += across) {
+    for (int k = 0; k < across; k++) {
+      row[k] = (block){.screen = &screen,
+                       .panel = &f->panels[first + k],
+                       .w = w - (across > 1),
+                       .h = h,
+                       .left = k * w,
+                       .top = title + first / across * h,
+                       .colour = colour,
+                       .ascii = ascii,
+                       .area = {.screen = &screen, .colour = colour}};
+      gb_panel_scales(f, (size_t)(first + k), &row[k].area.x, &row[k].area.y);
+    }
+    lay_out(row, across);
+    for (int k = 0; k < across; k++) draw_panel(&row[k]);
   }
   if (title) {
     const int from = (columns - gb_text_columns(f->title)) / 2;
     gb_screen_clip(&screen, from < 0 ? 0 : from, 0, f->title, columns);
   }
   char *text = gb_screen_text(&screen, colour, ascii);
+  free(row);
   gb_screen_close(&screen);
   return text;
 }

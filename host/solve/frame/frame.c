@@ -15,6 +15,25 @@ const char *gb_solve_reason_text (gb_solve_reason r) {
   return names[r];
 }
 
+/* -- what an interrupt ends */
+
+static _Thread_local gb_solve_info cut;
+static _Thread_local const char *cut_method; /* NULL: none */
+
+static void keep_interrupted (const gb_solve_info *info, const char *method) {
+  const gb_curve *curve = &info->curve;
+  cut = *info;
+  cut.converged = false;
+  cut.residual = curve->count > 0 ? curve->residual[curve->count - 1] : 1;
+  cut_method = method;
+}
+
+const gb_solve_info *gb_solve_take_interrupted (const char **method) {
+  *method = cut_method;
+  cut_method = NULL;
+  return *method != NULL ? &cut : NULL;
+}
+
 /* -- for loops */
 
 void gb_system_shares (const gb_system *s, gb_panel v, double *share) {
@@ -27,6 +46,7 @@ gb_status gb_system_residual (gb_system *s, gb_error *err) {
   GB_TRY(gb_product_run(s->a, s->x, s->res, err));
   gb_panel_subtract(s->b, s->res, s->res);
   gb_system_shares(s, s->res, s->left);
+  gb_stage_at(GB_STAGE_SOLVE, s->info->iterations, gb_system_worst(s));
   return GB_OK;
 }
 
@@ -35,6 +55,17 @@ double gb_system_worst (const gb_system *s) {
   for (size_t c = 0; c < s->r; c++)
     if (!(s->left[c] <= worst)) worst = s->left[c];
   return worst;
+}
+
+void gb_curve_note (gb_curve *curve, int steps, double residual) {
+  gb_stage_at(GB_STAGE_SOLVE, steps, residual);
+  if (curve->every == 0) curve->every = 1;
+  if (curve->count == GB_CURVE) {
+    for (int i = 0; i < GB_CURVE / 2; i++) curve->residual[i] = curve->residual[2 * i + 1];
+    curve->count = GB_CURVE / 2;
+    curve->every *= 2;
+  }
+  if (steps == (curve->count + 1) * curve->every) curve->residual[curve->count++] = (float)residual;
 }
 
 void gb_system_report (gb_system *s) {
@@ -218,10 +249,13 @@ gb_status gb_frame_run (const gb_solve_method *method, const void *ud, gb_solve_
   gb_system s = {.m = m, .a = &m->a, .o = o, .n = b.n, .r = b.r, .b = b, .x = x, .res = res, .info = info};
   const gb_work_bytes w = gb_frame_bytes(method, ud, s.n, s.r);
   gb_work work;
-  *info = (gb_solve_info){.bytes = w.entries + w.numbers};
+  *info = (gb_solve_info){.tol = o->tol, .bytes = w.entries + w.numbers};
   GB_TRY(gb_work_new(b.device, w.entries, w.numbers, method->name, &work, err));
+  gb_stage_begin(GB_STAGE_SOLVE, method->name, "relative residual", o->max_iter);
   const gb_status st = run_in(&s, work.at, method, ud, guess, err);
+  gb_stage_end(GB_STAGE_SOLVE);
   info->seconds = gb_clock() - started;
+  if (st == GB_EINTR) keep_interrupted(info, method->name);
   gb_work_free(&work);
   return st;
 }

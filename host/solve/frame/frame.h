@@ -52,6 +52,9 @@ void gb_system_shares (const gb_system *s, gb_panel v, double *share);
 double gb_system_worst (const gb_system *s); /* the largest of 'left'; NaN wins */
 
 /* The record by 'left': converged where all columns are within tol; else the loop's reason, or NAN. */
+/* Notes the largest relative residual after so many steps in the curve of the record. */
+void gb_curve_note (gb_curve *curve, int steps, double residual);
+
 void gb_system_report (gb_system *s);
 
 /* Says how far apart the moduli of A's eigenvalues are at least, from values between the extreme ones that

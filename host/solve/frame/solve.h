@@ -44,21 +44,37 @@ typedef struct gb_solve_options {
 #define GB_SOLVE_DEFAULTS                                                                                    \
   { .tol = 1e-6, .max_iter = 1000 }
 
+/* How a solve came down, in bounded memory: residual[i] is the largest relative one after (i + 1) * every steps, as the
+** recursion has it. 'every' doubles where the curve is full. */
+#define GB_CURVE 64
+typedef struct gb_curve {
+  int count, every;
+  float residual[GB_CURVE];
+} gb_curve;
+
 /* Residuals are |b - A x| / |b|, 0 / 0 being 0, computed from A and the returned x, rounded to its dtype. */
 typedef struct gb_solve_info {
   bool converged;
   gb_solve_reason reason; /* of the worst column */
   size_t column;          /* that column, from 0 */
   int iterations;
+  double tol;            /* of the options */
   double residual;       /* largest over the columns */
   double residual_first; /* of the first column */
   double residual_rest;  /* largest over all other columns */
   double condition;      /* of A, or of the preconditioned matrix, estimated from below; 0 = not known */
+  double smallest,
+      largest;    /* eigenvalues of A that conjugate gradients without a preconditioner met; 0 = not known */
+  gb_curve curve; /* of conjugate gradients and minimal residuals; empty for others */
   double variance_error; /* with a goal: the largest quad_error_bound as a share of its variance */
   double curvature; /* INDEFINITE: p'Ap / p'p, an upper bound of the smallest eigenvalue; 0 = not known */
   bool f32_insufficient; /* mixed: f32 left columns to f64, whose steps the trace does not hold */
   double seconds;
   size_t bytes; /* workspace */
 } gb_solve_info;
+
+/* The record of the solve of this thread that GB_EINTR ended, and the name of its method; NULL, and once it has been
+** taken. 'residual' is the last that the curve has. */
+const gb_solve_info *gb_solve_take_interrupted (const char **method);
 
 #endif

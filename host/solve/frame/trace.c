@@ -101,16 +101,16 @@ static double *quadrature_of (const gb_trace *trace, size_t c, size_t *t) {
   return NULL;
 }
 
-double gb_trace_condition (const gb_trace *trace, size_t c) {
+void gb_trace_extremes (const gb_trace *trace, size_t c, double *smallest, double *largest) {
   size_t t;
-  double *m = quadrature_of(trace, c, &t), low = INFINITY, high = 0;
-  if (m == NULL) return 0;
-  for (size_t i = 0; i < t; i++) {
-    low = fmin(low, m[i]);
-    high = fmax(high, m[i]);
+  double *m = quadrature_of(trace, c, &t);
+  *smallest = m == NULL ? 0 : INFINITY;
+  *largest = 0;
+  for (size_t i = 0; m != NULL && i < t; i++) {
+    *smallest = fmin(*smallest, m[i]);
+    *largest = fmax(*largest, m[i]);
   }
   free(m);
-  return high / low;
 }
 
 gb_status gb_trace_log (const gb_trace *trace, size_t c, double *out, gb_error *err) {

@@ -30,8 +30,8 @@ bool gb_tridiagonal_quadrature (size_t t, double *d, double *e, double *w);
 /* T of column c; d, e have room for steps[c]. Returns its order. */
 size_t gb_trace_tridiagonal (const gb_trace *trace, size_t c, double *d, double *e);
 
-/* Ratio of the extreme eigenvalues of column c's T, a lower bound of the condition number; 0 without steps. */
-double gb_trace_condition (const gb_trace *trace, size_t c);
+/* The extreme eigenvalues of column c's T, whose ratio is a lower bound of the condition number; 0 without steps. */
+void gb_trace_extremes (const gb_trace *trace, size_t c, double *smallest, double *largest);
 
 /* e1' log(T) e1 for column c; 0 without steps. Errors: ENOTCONV; ENOTPD where T has an eigenvalue <= 0. */
 gb_status gb_trace_log (const gb_trace *trace, size_t c, double *out, gb_error *err);

@@ -1,5 +1,6 @@
 --- Data made ready for a model: columns brought to one scale, and back; rows divided into training and test.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 
@@ -77,7 +78,9 @@ function M.split(x, y, opts)
   local o <const> = options.parse(opts, {test = "positive", seed = "integer"}, "gb.data.split")
   x, y = rows(x, "split: x"), rows(y, "split: y")
   local n <const> = #x
-  if #y ~= n then core.raise("shape", ("split: x has %d rows, y has %d"):format(n, #y)) end
+  if #y ~= n then
+    core.raise("shape", ("split: x has %s, y has %d: x %s, y %s"):format(counted(n, "row"), #y, core.told(x), core.told(y)))
+  end
   local test <const> = o.test or 0.1
   if test >= 1 and test ~= math.floor(test) then
     core.raise("option", ("gb.data.split: option 'test' must be a fraction below 1 or a whole number of rows, got %s"):format(test))

@@ -106,7 +106,7 @@ end
 -- undo it: test.scaler_y:undo(p.mean), test.scaler_y:undo_var(p.y_var).
 function methods.split(self, i, opts)
   local o <const> = options.parse(opts, {standardize = "boolean"}, "split")
-  local at <const> = math.tointeger(i)
+  local at <const> = options.whole(i)
   if self.splits == 0 then
     core.raise("option", ("%s has no test_mask.csv.gz; gb.data.split(x, y) splits at random"):format(self.name))
   end
@@ -132,7 +132,7 @@ local function masks(data, folder, n)
   local path <const> = file_in(folder, "test_mask", data.exists)
   if path == nil then return nil end
   local m <const> = numbers(data, path):to{dtype = "f64"}
-  if #m ~= n then core.raise("format", ("%s: %d rows expected, one a row of the data, got %d"):format(path, n, #m)) end
+  if #m ~= n then core.raise("format", ("%s: %s expected, one a row of the data, got %d"):format(path, counted(n, "row"), #m)) end
   if not (m:eq(0) | m:eq(1)):all() then core.raise("format", ("%s: 0 or 1 expected in every cell"):format(path)) end
   return m:eq(1):eval()
 end

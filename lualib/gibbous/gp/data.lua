@@ -23,7 +23,7 @@ local function check_finite(t, what, hint, rows)
   local where = ("row %d"):format(row)
   if t.ndim == 2 then where = ("%s, column %d"):format(where, at % columns + 1) end
   local text <const> = bad == 1 and ("%s: the value in %s is not finite"):format(what, where)
-    or ("%s: %d values are not finite, the first in %s"):format(what, bad, where)
+    or ("%s: %s are not finite, the first in %s"):format(what, counted(bad, "value"), where)
   core.raise("nan", text .. (hint or ""), {row = row, column = t.ndim == 2 and at % columns + 1 or nil,
     count = bad})
 end
@@ -57,11 +57,13 @@ function M.observations(y, what)
   return t
 end
 
-local function check_shapes(x, t, what)
+--- x: (n, d), given as 'inputs'.
+local function check_shapes(inputs, x, t, what)
   if t.ndim ~= 1 or #t ~= #x then
     local hint <const> = t.ndim == 2 and t.shape[2] == 1 and #t == #x and "; use y:squeeze(2)"
       or t.ndim == 2 and "; y:select(2, 1) is one column of it, gb.gp.multitask models all" or ""
-    core.raise("shape", ("%s: x has %d rows, y must be (%d), got shape %s%s"):format(what, #x, #x, tostring(t.shape), hint))
+    core.raise("shape", ("%s: x has %s, y must be (%d), got shape %s beside x %s%s"):format(what, counted(#x, "row"), #x,
+      core.told(t), core.told(inputs), hint))
   end
   if x.dtype ~= "f64" and x.dtype ~= "f32" then
     core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype))
@@ -74,10 +76,11 @@ end
 --- x (n, d) or (n) and y (n) as tensors (n, d) and (n) of one float dtype, all finite. 'what' begins the messages.
 -- missing = "mask": rows where y is NaN are left out. Gives x, y, and then the rows that were kept (i64, nil: all).
 function M.check(x, y, what, missing)
+  local inputs <const> = x
   x = kernels.points(x, what .. ": x")
   local t <const> = M.observations(y, what)
   M.check_home(what, x, t)
-  check_shapes(x, t, what)
+  check_shapes(inputs, x, t, what)
   local absent <const> = isnan(t)
   local masked <const> = count(absent)
   if masked == 0 or missing ~= "mask" then
@@ -110,7 +113,7 @@ function M.check_width(f, x, what)
   M.check_home(what, x)
   if f.x and x.shape[2] ~= f.x.shape[2] then
     core.raise("shape", ("%s: the model was given %s, x has shape %s"):format(what, counted(f.x.shape[2], "column"),
-      tostring(x.shape)))
+      core.told(x)))
   end
   if f.x and x.dtype ~= f.x.dtype then
     core.raise("dtype", ("%s: the model's data are %s, x is %s; x:to '%s' makes it one of them"):format(what, f.x.dtype, x.dtype,

@@ -46,6 +46,7 @@
 --   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
 --   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local training_step <const> = require "gibbous.gp.training_step"
 
 local M <const> = {}
@@ -68,7 +69,7 @@ local defaults <const> = {
 
 function defaults.cost(_, query, key)
   local bytes <const> = 8 * (key == "f_cov" and query.count * query.count or query.count)
-  return {what = ("%s of %d points"):format(NAMES[key], query.count), bytes = bytes, minimum = bytes, kept = bytes}
+  return {what = ("%s of %s"):format(NAMES[key], counted(query.count, "point")), bytes = bytes, minimum = bytes, kept = bytes}
 end
 
 -- Those without a default.

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local store <const> = require "gibbous.store_classes"
+local subject <const> = require "gibbous.subject"
 
 local M <const> = {FORMAT = "gibbous.model", VERSION = 1}
 
@@ -57,7 +58,7 @@ M.methods = methods
 ---@param opts {data: boolean, caches: boolean}?
 function methods.save(self, path, opts)
   local o <const> = options.parse(opts, SPEC, "save")
-  if type(path) ~= "string" then error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2) end
+  subject.path(path, 1, "m:save(path)")
   local f <const> = model.fields(self)
   local inner <const>, class <const> = model.core(self), model.class(self)
   local g <const> = model.fields(inner)

@@ -6,6 +6,7 @@ local raised <const> = require "gibbous.raised"
 local save <const> = require "gibbous.gp.save"
 local solvers <const> = require "gibbous.solvers"
 local store <const> = require "gibbous.store_classes"
+local subject <const> = require "gibbous.subject"
 
 local M <const> = {}
 
@@ -28,7 +29,8 @@ local function by_name(is)
 end
 
 local SPEC <const> = {x = "tensor", y = "tensor", kernels = by_name(callable), means = by_name(callable),
-  priors = by_name(callable), functions = by_name(function(v) return callable(v) or type(v) == "table" end), warp = callable}
+  priors = by_name(callable), functions = by_name(function(v) return callable(v) or type(v) == "table" end),
+  warp = function(v) return callable(v), "a function" end}
 
 --- The description of the model in a file, checked as a whole, and its tensors.
 local function open(path)
@@ -168,7 +170,7 @@ end
 ---@return gibbous.gp.exact|gibbous.gp.multitask
 function M.load(path, opts)
   local o <const> = options.parse(opts, SPEC, "gb.load")
-  if type(path) ~= "string" then error(("bad argument #1 to 'load' (string expected, got %s)"):format(type(path)), 2) end
+  subject.path(path, 1, "gb.load(path)")
   if (o.x == nil) ~= (o.y == nil) then core.raise("option", "load: x and y are given together") end
   local described <const>, tensors <const> = open(path)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)

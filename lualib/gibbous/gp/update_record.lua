@@ -1,5 +1,6 @@
 --- What a model did last to be ready for predictions, so that no cost is hidden: m.update, and print(m.update).
 
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 
 ---@class gibbous.gp.update
@@ -14,18 +15,16 @@ local object <const> = require "gibbous.object"
 ---@field x gibbous.tensor  the inputs it is about
 local Update <const> = object.record("gibbous.gp.update", "an update", "reason solve bytes x")
 
-local function rows_text(n) return n == 1 and "1 row" or ("%d rows"):format(n) end
-
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
 local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end
-  local text = ("%s %s%s in %s"):format(verbs[self.kind], rows_text(self.rows),
+  local text = ("%s %s%s in %s"):format(verbs[self.kind], counted(self.rows, "row"),
     self.onto > 0 and (" to %d"):format(self.onto) or "", time_text(self.seconds))
   if self.solve then
-    text = ("%s, %d steps%s"):format(text, self.solve.iterations, self.solve.converged and "" or ", not converged")
+    text = ("%s, %s%s"):format(text, counted(self.solve.iterations, "step"), self.solve.converged and "" or ", not converged")
   end
   return self.reason and ("%s (%s)"):format(text, self.reason) or text
 end

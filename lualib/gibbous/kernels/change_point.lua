@@ -2,6 +2,7 @@
 local algebra <const> = require "gibbous.kernels.algebra"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -47,8 +48,8 @@ local row <const> = {
 local function box(v, name, changes, opts)
   local p <const> = param.hyper(v, name, opts)
   if p.ndim ~= 0 and p.numel ~= changes then
-    core.raise("shape", ("gb.kernels.change_point: %d kernels need %d %s values, got %d"):format(changes + 1, changes, name,
-      p.numel))
+    core.raise("shape", ("gb.kernels.change_point: %s need %d %s values, got %d"):format(counted(changes + 1, "kernel"), changes,
+      name, p.numel))
   end
   return p
 end
@@ -76,7 +77,8 @@ return function(a, b, o)
   self.hyper.location = box(o.location, "location", #parts - 1, {name = "location"})
   self.hyper.steepness = box(o.steepness or 1.0, "steepness", #parts - 1)
   if self.hyper.location.ndim == 0 and #parts > 2 then
-    core.raise("shape", ("gb.kernels.change_point: %d kernels need %d locations, got 1"):format(#parts, #parts - 1))
+    core.raise("shape", ("gb.kernels.change_point: %s need %s, got 1"):format(counted(#parts, "kernel"),
+      counted(#parts - 1, "location")))
   end
   return self
 end

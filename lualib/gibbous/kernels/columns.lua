@@ -1,5 +1,7 @@
 --- Inputs of kernels: points as (n, d), the columns that a kernel looks at, parameters in the inputs' dtype and on their device.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
+local options <const> = require "gibbous.options"
 
 local M <const> = {}
 
@@ -22,7 +24,7 @@ function M.points(x, what)
   end
   if t.ndim == 1 then return t:unsqueeze(2) end
   if t.ndim ~= 2 then
-    core.raise("shape", ("%s must be (n) or (n, d), got shape %s"):format(what, tostring(t.shape)))
+    core.raise("shape", ("%s must be (n) or (n, d), got shape %s"):format(what, core.told(t)))
   end
   return t
 end
@@ -40,7 +42,7 @@ function M.adopt(p, x) return M.like(p.value, x) end
 function M.each(self, name, x)
   local v <const> = M.adopt(self.hyper[name], x)
   if v.ndim == 1 and #v ~= x.shape[2] then
-    core.raise("shape", ("%s: %d %ss for inputs with %d columns"):format(self.kind, #v, name, x.shape[2]))
+    core.raise("shape", ("%s: %d %ss for inputs with %s"):format(self.kind, #v, name, counted(x.shape[2], "column")))
   end
   return v
 end
@@ -53,9 +55,9 @@ function M.check_list(list, what)
   if not list then return nil end
   local out <const> = {}
   for i, at in ipairs(list) do
-    local k <const> = math.tointeger(at)
+    local k <const> = options.whole(at)
     if k == nil or k == 0 then
-      core.raise("option", ("%s: active_dims must be column numbers, counted from 1, got %s"):format(what, tostring(at)))
+      core.raise("option", ("%s: active_dims must be column numbers, counted from 1, got %s"):format(what, options.got(at)))
     end
     out[i] = k
   end
@@ -67,7 +69,7 @@ end
 function M.position(self, at, d, option)
   local k <const> = at < 0 and at + d + 1 or at
   if k < 1 or k > d then
-    core.raise("index", ("%s: %s %d, but the inputs have %d columns"):format(self.kind, option or "active_dims", at, d))
+    core.raise("index", ("%s: %s %d, but the inputs have %s"):format(self.kind, option or "active_dims", at, counted(d, "column")))
   end
   return k
 end

@@ -126,10 +126,11 @@ end
 --- k(x) (n, n) or k(x, z) (n, m), lazy. Cost when contracted: one pass over the n m pairs, O(n + m) memory.
 function Kernel.__call(self, x, z)
   local same <const> = z == nil or rawequal(x, z)
+  local first <const>, second <const> = x, z
   x = columns.points(x, "argument 1 of a kernel")
   z = same and x or columns.points(z, "argument 2 of a kernel")
   if x.shape[2] ~= z.shape[2] then
-    core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(tostring(x.shape), tostring(z.shape)))
+    core.raise("shape", ("kernel: inputs differ in columns: %s and %s"):format(core.told(first), core.told(second)))
   end
   if x.device ~= z.device then
     core.raise("device", ("kernel: argument 1 lies on %s, argument 2 on %s: move one of them, :to '%s'"):format(x.device, z.device,

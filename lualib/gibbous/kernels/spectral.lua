@@ -2,6 +2,7 @@
 -- Source: Wilson & Adams (2013), Gaussian process kernels for pattern discovery and extrapolation, equation 12.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -39,7 +40,7 @@ local function check_width(self, x)
   for _, name in ipairs{"means", "variances"} do
     local v <const> = self.hyper[name]
     if v.ndim == 2 and v.shape[2] ~= x.shape[2] then
-      core.raise("shape", ("spectral_mixture: %s for %d columns, the inputs have %d"):format(name, v.shape[2],
+      core.raise("shape", ("spectral_mixture: %s for %s, the inputs have %d"):format(name, counted(v.shape[2], "column"),
         x.shape[2]))
     end
   end
@@ -75,7 +76,7 @@ local function setup(self, o)
     end
     if v and self.components == 0 then f.components = extent(v) end
     if v and extent(v) ~= self.components then
-      core.raise("shape", ("gb.kernels.spectral_mixture: %d components, but '%s' has %d"):format(self.components, name,
+      core.raise("shape", ("gb.kernels.spectral_mixture: %s, but '%s' has %d"):format(counted(self.components, "component"), name,
         extent(v)))
     end
   end

@@ -1,5 +1,6 @@
 --- The empirical spectrum of a sample, and a mixture of Gaussians that describes it.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 local M <const> = {}
 
@@ -171,7 +172,7 @@ local function checked(x, y)
   local t <const> = core.as_tensor(y)
   if t == nil then core.raise("option", ("init: y must be a tensor, got %s"):format(type(y))) end
   if t.ndim ~= 1 or #t ~= #x then
-    core.raise("shape", ("init: x has %d rows, y must be (%d), got shape %s"):format(#x, #x, tostring(t.shape)))
+    core.raise("shape", ("init: x has %s, y must be (%d), got shape %s"):format(counted(#x, "row"), #x, core.told(t)))
   end
   if #x < 3 then core.raise("shape", ("init: a spectrum needs 3 points or more, got %d"):format(#x)) end
   if not (x:isfinite():all() and t:isfinite():all()) then

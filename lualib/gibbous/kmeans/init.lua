@@ -4,6 +4,7 @@
 -- converted whole. docs/guide/kmeans.md has formulas, bytes and rules.
 local admission <const> = require "gibbous.admission"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local plan <const> = require "gibbous.kmeans.plan"
@@ -94,7 +95,7 @@ local function checked(opts)
   end
   local start <const> = type(out.init) ~= "string" and core.as_tensor(out.init) or nil
   if start and (start.ndim ~= 2 or #start ~= out.k) then
-    fail("shape", "gb.kmeans", "option 'init' must have k = %d rows, got shape %s", out.k, tostring(start.shape))
+    fail("shape", "gb.kmeans", "option 'init' must have k = %d rows, got shape %s", out.k, core.told(start))
   end
   return out
 end
@@ -118,7 +119,7 @@ local function start_of(f, X, list, run, what)
   if t == nil then fail("option", what, "init must give a tensor %dx%d, got %s", o.k, d, core.type(v)) end
   if t.ndim ~= 2 or #t ~= o.k or t.shape[2] ~= d then
     fail("shape", what, "the start must be %dx%d, a row a cluster and a column a column of the points, got %s", o.k, d,
-      tostring(t.shape))
+      core.told(t))
   end
   return core.known(t) and t or t:eval()
 end
@@ -270,12 +271,15 @@ local function apply(f, list, wanted)
     ranks = f.o.ranks})
 end
 
+--- Numbers of the nearest centroids; 'what' asks for them.
+local function nearest(self, X, what)
+  local f <const> = fitted(self, what)
+  return (apply(f, known_points(f, X, what), {labels = true}))
+end
+
 --- Numbers of the nearest centroids, (n) of i32, from 1; of equally near ones the first. Evaluates; 4 bytes a row, and some
 -- thousand rows at a time.
-function methods.predict(self, X)
-  local f <const> = fitted(self, "predict")
-  return (apply(f, known_points(f, X, "predict"), {labels = true}))
-end
+function methods.predict(self, X) return nearest(self, X, "predict") end
 
 --- Minus the sum of w |x - c|^2 of the rows, of all ranks, and their nearest centroids.
 function methods.score(self, X, opts)
@@ -393,10 +397,11 @@ function KMeans.__tostring(self)
   end
   local d <const> = f.centroids.shape[2]
   if f.counts then
-    lines[2] = ("  %d batch%s of %d columns, inertia of the last one %.6g"):format(f.iterations,
-      f.iterations == 1 and "" or "es", d, f.inertia)
+    lines[2] = ("  %d batch%s of %s, inertia of the last one %.6g"):format(f.iterations,
+      f.iterations == 1 and "" or "es", counted(d, "column"), f.inertia)
   else
-    lines[2] = ("  %s rows of %d columns%s, inertia %.6g"):format(plan.count(f.rows), d, f.o.ranks and " here" or "", f.inertia)
+    lines[2] = ("  %s rows of %s%s, inertia %.6g"):format(plan.count(f.rows), counted(d, "column"), f.o.ranks and " here" or "",
+      f.inertia)
     lines[3] = ("  %d iteration%s, %s%s"):format(f.iterations, f.iterations == 1 and "" or "s",
       f.converged and "converged" or "not converged: max_iter ends it",
       f.empty > 0 and (", %d of the clusters without rows"):format(f.empty) or "")
@@ -419,7 +424,7 @@ local function new(o, values)
   return setmetatable({_fields = f}, KMeans)
 end
 
-require "gibbous.kmeans.uses"{methods = methods, fitted = fitted, known_points = known_points}
+require "gibbous.kmeans.uses"{methods = methods, fitted = fitted, known_points = known_points, nearest = nearest}
 
 require "gibbous.kmeans.store"{methods = methods, fields = fields, checked = checked, new = new, name = KMeans.__name}
 

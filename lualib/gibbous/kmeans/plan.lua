@@ -1,5 +1,6 @@
 --- What a fit of k-means takes beside the points: every buffer to the byte, before anything is allocated.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 local points <const> = require "gibbous.kmeans.points"
 
@@ -55,7 +56,7 @@ local function rows_of(b, runs, start)
     {what = "weights as f64", bytes = b.weights},
     {what = "the start as f64", bytes = start and b.start or 0},
     {what = "the host's copies of points, weights or a start of another device", bytes = b.mirrors},
-    {what = ("exact sums of %d threads"):format(b.workers), bytes = b.sums},
+    {what = ("exact sums of %s"):format(counted(b.workers, "thread")), bytes = b.sums},
     {what = "distances to the nearest seed, a number a row", bytes = b.seeds},
     {what = "candidates for seeds, 10 k + 1 rows, and their weights", bytes = b.candidates},
     {what = "bounds of distances, 8 B a row, less what seeds leave", bytes = b.bounds},

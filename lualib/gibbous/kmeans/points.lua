@@ -1,5 +1,6 @@
 --- What k-means is given: points as a list of tensors, weights, and what a fit of them takes.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 local M <const> = {}
 
@@ -19,7 +20,7 @@ function M.list(X, what)
     local x <const> = core.as_tensor(t)
     local where <const> = one and "the points" or ("element %d of the list"):format(i)
     if x == nil then fail("option", what, "%s must be a tensor (n, d), got %s", where, core.type(t)) end
-    if x.ndim ~= 2 then fail("shape", what, "%s must be a tensor (n, d), got shape %s", where, tostring(x.shape)) end
+    if x.ndim ~= 2 then fail("shape", what, "%s must be a tensor (n, d), got shape %s", where, core.told(x)) end
     out[i] = x
   end
   for key in pairs(list) do
@@ -39,7 +40,7 @@ end
 function M.check_width(list, d, what)
   for _, x in ipairs(list) do
     if x.shape[2] ~= d then
-      fail("shape", what, "points of %d columns, the centroids have %d", x.shape[2], d)
+      fail("shape", what, "points of %s, the centroids have %d: x %s", counted(x.shape[2], "column"), d, core.told(x))
     end
   end
 end
@@ -51,7 +52,7 @@ function M.weights(v, list, what)
   if w == nil then fail("option", what, "option 'weights' must be a tensor or a list of numbers, got %s", core.type(v)) end
   local n <const> = M.extent(list)
   if w.ndim ~= 1 or #w ~= n then
-    fail("shape", what, "option 'weights' must have one number a row, %d, got shape %s", n, tostring(w.shape))
+    fail("shape", what, "option 'weights' must have one number a row, %d, got shape %s", n, core.told(w))
   end
   return core.known(w) and w or w:eval()
 end

@@ -6,6 +6,7 @@
 -- Source: Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
 local check_finite <const> = require "gibbous.kmeans.finite"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local labels_of <const> = require "gibbous.labels"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -59,12 +60,14 @@ end
 
 local function check_labels(y, n, what)
   if y.ndim ~= 1 or #y ~= n then
-    fail("shape", what, "expected one label a row, %d, got shape %s", n, tostring(y.shape))
+    fail("shape", what, "expected one label a row, %d, got shape %s", n, core.told(y))
   end
+  local least <const> = n > 0 and y:min():item() or 1
+  if least < 1 then fail("index", what, "label %d: labels are whole numbers from 1; labels + %d are such", least, 1 - least) end
 end
 
 --- Counts of the labels 1 .. k, as a list; k by default the largest label.
-local function counted(y, k)
+local function counts_of(y, k)
   local counts <const> = segments.bincount(y, {k = k or nil}):totable()
   local used = 0
   for _, c in ipairs(counts) do used = used + (c > 0 and 1 or 0) end
@@ -98,7 +101,7 @@ end
 local function by_cluster(parts, k)
   local out <const> = {}
   for i, p in ipairs(parts) do
-    local starts <const>, counts <const> = {}, counted(p.y, k)
+    local starts <const>, counts <const> = {}, counts_of(p.y, k)
     local from = 1
     for j, c in ipairs(counts) do starts[j], from = from, from + c end
     out[i] = {x = p.x, order = p.y:argsort():eval(), starts = starts, counts = counts}
@@ -194,12 +197,12 @@ end
 local Silhouette <const> = object.record("gibbous.silhouette", "a silhouette", "rows")
 
 function Silhouette.__tostring(s)
-  local of <const> = s.rows and ("%d drawn of %d rows"):format(#s.values, s.n) or ("%d rows"):format(s.n)
+  local of <const> = s.rows and ("%d drawn of %s"):format(#s.values, counted(s.n, "row")) or counted(s.n, "row")
   local kind <const> = s.simplified and "simplified silhouette" or "silhouette"
-  local lines <const> = {("%s %.4g  %s, %d clusters"):format(kind, options.plain(s.mean), of, s.k)}
+  local lines <const> = {("%s %.4g  %s, %s"):format(kind, options.plain(s.mean), of, counted(s.k, "cluster"))}
   local means <const>, counts <const> = s.means:totable(), s.counts:totable()
   for j = 1, math.min(s.k, 20) do
-    lines[j + 1] = ("  cluster %d: %d rows, mean %.4g"):format(j, counts[j], options.plain(means[j]))
+    lines[j + 1] = ("  cluster %d: %s, mean %.4g"):format(j, counted(counts[j], "row"), options.plain(means[j]))
   end
   if s.k > 20 then lines[#lines + 1] = ("  and %d more"):format(s.k - 20) end
   return table.concat(lines, "\n")
@@ -242,7 +245,7 @@ local function measured(list, labels, o, means, what)
   local k <const> = o.k and subject.whole(o.k, 1, "k", what) or nil
   if n > 0 and k then labels_of.checked(y, k, what) end
   if n == 0 then check_clusters(0, 0, what) end
-  local counts <const>, used <const> = counted(y, k)
+  local counts <const>, used <const> = counts_of(y, k)
   check_clusters(used, n, what)
   local m <const> = o.sample and subject.whole(o.sample, 1, "sample", what) or nil
   if m and m > n then

@@ -1,5 +1,6 @@
 --- km:save and its way back through gb.load.
 local options <const> = require "gibbous.options"
+local subject <const> = require "gibbous.subject"
 
 local KEPT <const> = {"centroids", "shift", "history", "counts", "labels"}        -- tensors
 local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "on", "planned", "rows"}
@@ -12,7 +13,7 @@ return function(class)
   function class.methods.save(self, path, opts)
     local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store_classes"
     options.parse(opts, {}, "save")
-    if type(path) ~= "string" then error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2) end
+    subject.path(path, 1, "km:save(path)")
     local f <const>, w <const> = class.fields(self), store.writer()
     local o <const>, facts <const> = {}, {}
     for key, v in store.sorted(f.o) do

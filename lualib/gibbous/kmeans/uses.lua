@@ -3,7 +3,7 @@ local place_of <const> = require "gibbous.kmeans.order"
 local points <const> = require "gibbous.kmeans.points"
 local silhouette <const> = require "gibbous.kmeans.silhouette"
 
---- class: {methods, fitted, known_points}
+--- class: {methods, fitted, known_points, nearest}
 return function(class)
   local methods <const> = class.methods
 
@@ -15,7 +15,7 @@ return function(class)
       points.fail("option", "silhouette", "ranks = true: silhouettes are of one rank, gb.silhouette(X, km:predict(X), o)")
     end
     local list <const> = class.known_points(f, X, "silhouette")
-    return silhouette.of_kmeans(f, list, methods.predict(self, X), opts, "silhouette")
+    return silhouette.of_kmeans(f, list, class.nearest(self, X, "silhouette"), opts, "silhouette")
   end
 
   --- The permutation (n) of i64 that puts the rows of a cluster beside each other, in their order, and near clusters beside each
@@ -23,7 +23,7 @@ return function(class)
   function methods.order(self, X)
     local f <const> = class.fitted(self, "order")
     local labels = f.labels
-    if X ~= nil then labels = methods.predict(self, X) end
+    if X ~= nil then labels = class.nearest(self, X, "order") end
     if labels == nil then
       points.fail("option", "order", "labels are those of a fit: km:order(X) labels the rows of X by the nearest centroids")
     end

@@ -113,6 +113,22 @@ function core.leaf(x, kind, name) end
 ---@param info gibbous.solve_info
 function core.solve_missed(info) end
 
+--- A line of progress, which gibbous attach shows: the last three are kept.
+---@param text string
+function core.said(text) end
+
+--- A fit begins, of so many steps at most; gibbous attach shows how far it is.
+---@param most integer
+function core.fit_begin(most) end
+
+--- The fit is at this step, with this value.
+---@param step integer
+---@param value number
+function core.fit_at(step, value) end
+
+--- The fit is over.
+function core.fit_end() end
+
 --- x with a value that is known: nothing computes it again, and gradients pass through it as through x.
 function core.hold(x, value) end
 
@@ -144,6 +160,11 @@ function core.line() end
 ---@return string
 ---@return integer
 function core.made(x) end
+
+--- "30x2 (X, script.lua:12)", for errors: the shape of a tensor, the variable of the script that holds it, the line that made it.
+---@param x gibbous.tensor
+---@return string
+function core.told(x) end
 
 --- Bytes and blocks in the ledger, nodes in the graph.
 function core.live() end
@@ -363,6 +384,62 @@ function core.figure_text(f, columns, rows, colour, ascii) end
 ---@param path string
 ---@param text string
 function core.text_write(path, text) end
+
+--- This process ends when that of its parent does, and leaves no core file.
+function core.bind(parent) end
+
+--- Starts a program, argv[1], with more variables "NAME=value"; what it prints goes to the end of the file out. It is killed when the value
+--- goes. Its methods: close, pid, reap, signal.
+function core.child(argv, env, out) end
+
+--- The position of a child that has ended; nil where time ran out.
+---@return integer?
+function core.wait(children, seconds) end
+
+--- Its number, when it started, in ticks, and the name of the host; nil where there is no such process.
+---@return integer?, integer?, string?
+function core.process(pid) end
+
+--- A connection to an SQLite file; mode: "read", "write", "create". Its methods: close, columns, rows, run.
+function core.database(path, mode) end
+
+--- Does the path lie on a file system of the network?
+---@return boolean
+function core.is_remote(path) end
+
+--- The lock of a file until it is closed; nil where another process has it.
+function core.lock(path) end
+
+--- Makes a folder, with those above it.
+function core.make_folder(path) end
+
+--- SHA-256 of a text, 64 hexadecimal digits.
+---@return string
+function core.sha256(text) end
+
+--- SHA-256 of a file.
+---@return string
+function core.sha256_file(path) end
+
+--- A text with Lua's traceback, in which calls within the library are folded.
+---@return string
+function core.traceback(text, level) end
+
+--- From now on SIGTERM and SIGUSR1 interrupt what runs, as Ctrl-C does, in place of ending the process.
+function core.heed() end
+
+--- The signal that core.heed answered last, nil where none has come.
+---@return "term"|"usr1"|nil
+function core.heeded() end
+
+--- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
+---@param seconds number
+---@return string?
+function core.key(seconds) end
+
+--- Seconds since 1970, with fractions.
+---@return number
+function core.now() end
 
 --- Is the file descriptor a terminal?
 function core.isatty(fd) end

@@ -133,13 +133,16 @@ local multitask = {}
 ---@field objective? "mll"|"loo"  the log marginal likelihood, or the leave-one-out predictive density (direct only); default: "mll"
 ---@field budget? integer|string  bytes or "1 GiB": every evaluation is planned within it, or refused
 ---@field missing? "error"|"mask"  NaN in y raises, or its values are left out; default: "error"
+---@field resume? gibbous.info  of a fit that was interrupted or reached its steps: it goes on, as if it had not ended; 'steps' counts all
 
 --- Fits all free parameters to data: m:fit(x, y, o), or m:fit(o) to those that the model holds. It begins at the values given; what
---- nobody gave begins at the scale of the data. The best point seen is kept, also when the fit is interrupted.
+--- nobody gave begins at the scale of the data. The best point seen is kept, also when the fit is interrupted. m:fit{resume = report}
+--- goes on where that fit ended (L-BFGS memory, Adam moments, number of the start), with the bits of one that never ended.
 ---@param x gibbous.tensor  (n, d) or (n), in units of the lengthscales
 ---@param y gibbous.tensor  (n), of several outputs (n, T)
 ---@param o gibbous.model.fit.options?
 ---@return gibbous.info
+---@overload fun(self: gibbous.model, o?: gibbous.model.fit.options): gibbous.info
 --- Cost: a step takes O(n^3) direct, O(n^2) per iteration of a solver.
 --- Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---```lua

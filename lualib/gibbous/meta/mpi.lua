@@ -22,7 +22,8 @@ function gb.mpi.rank() end
 function gb.mpi.size() end
 
 --- Whether there can be several ranks: the library of MPI was built. Where it was not, false, and why.
----@return boolean, string?
+---@return boolean
+---@return string?
 ---```lua
 --- print(gb.mpi.available())
 ---```
@@ -30,7 +31,8 @@ function gb.mpi.available() end
 
 --- The first and the last of n rows that are this rank's; none where the last is less than the first.
 ---@param n integer
----@return integer, integer
+---@return integer
+---@return integer
 ---```lua
 --- print(gb.mpi.share(10))
 ---```

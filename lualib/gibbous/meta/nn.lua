@@ -36,7 +36,7 @@ function block:forward(x, label) end
 ---@field dtype? "f32"|"f64"  of the parameters; default: that of gb.config
 
 ---@class gibbous.norm.options
----@field eps? number  added to the variance; default: 1e-5, of rms_norm 1e-6
+---@field eps? number  added to the variance, of rms_norm to the mean square, under the root; default: 1e-5, of rms_norm 1e-6
 ---@field dtype? "f32"|"f64"  of the parameters; default: that of gb.config
 
 ---@class gibbous.batch_norm.options: gibbous.norm.options

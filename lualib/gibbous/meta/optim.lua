@@ -5,7 +5,8 @@ local gb = {}
 
 --- Optimisers over parameters. They move the unconstrained values, so bounds hold; a step to a value that is not finite is undone.
 ---@class gb.optim
----@field spec table<string, any>  the rules of the options of gb.optim.minimize; for the library
+---@field spec table<string, any>  the rules of the options of a descent; for the library
+---@field LIMIT string  the reason of a descent that reached its steps; for the library
 gb.optim = {}
 
 ---@class gibbous.minimize.options
@@ -15,6 +16,7 @@ gb.optim = {}
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
 ---@field on_step? fun(s: table): boolean?  gets {step, value, gradient_norm}, and stops by returning false
+---@field resume? gibbous.optim_info  of a call that was interrupted or reached its steps: it goes on there; 'steps' counts all
 
 --- Minimises f() over the free parameters below a root. They end at the best point seen, also when interrupted.
 ---@param f fun(): gibbous.tensor  gives one element
@@ -71,13 +73,22 @@ function gb.optim.lbfgs(root, o) end
 --- What gb.optim.minimize does, with options that were checked; for the library.
 ---@param f fun(): gibbous.tensor
 ---@param root any
----@param o table
+---@param o table  checked options, of gb.optim.minimize
 ---@return gibbous.optim_info
 ---```lua
 --- local p = gb.param(0)
 --- print(gb.optim.run(function() return (p - 3) ^ 2 end, {p}, {steps = 1}).iterations)
 ---```
 function gb.optim.run(f, root, o) end
+
+--- Where a descent stood at the last point that on_step heard of, while its report lives; for the library.
+---@param info gibbous.optim_info
+---@return table?
+---```lua
+--- local p = gb.param(0)
+--- print(gb.optim.state(gb.optim.minimize(function() return (p - 3) ^ 2 end, {p})).at.step)
+---```
+function gb.optim.state(info) end
 
 --- How many steps a method makes at most where nothing else is said.
 ---@param method string?  default: "lbfgs"

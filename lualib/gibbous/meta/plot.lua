@@ -45,16 +45,22 @@ function gb.plot.figure(o) end
 
 ---@class gibbous.plot.posterior.options
 ---@field x? gibbous.vector  points to draw at, of one input; default: 500 over the data
----@field samples? integer  draws of f, of one input; default: 0
+---@field samples? integer  draws of f, of curves and slices; default: 0
 ---@field seed? integer  of the draws; without it the next numbers of gb.seed
 ---@field level? number  of the bands; default: 0.95
 ---@field title? string  above the figure
 ---@field xlabel? string  default: "x"
 ---@field ylabel? string  default: "y"
+---@field task? integer  which output of a model of several; default: a panel for each, of two and more inputs the first
+---@field columns? integer[]  slices along these columns of the inputs; default: the first 9
+---@field at? number[]  the point that slices pass through; default: the medians of the data
+---@field names? string[]  of the columns of the inputs
+---@field x_scaler? gibbous.scaler  draws inputs as they were before gb.data.standardize
+---@field y_scaler? gibbous.scaler  the same for outputs
 
 --- A model of one input: its mean, bands of f and of y, and the data. Of two inputs: mean and standard deviation of f as colours with
---- lines of equal value.
----@param model gibbous.gp.exact
+--- lines of equal value. Of more: slices, along each column while the others stay.
+---@param model gibbous.gp.exact|gibbous.gp.multitask
 ---@param o gibbous.plot.posterior.options?
 ---@return gibbous.figure
 --- Errors: option, shape; those of a prediction.
@@ -70,16 +76,15 @@ function gb.plot.posterior(model, o) end
 ---@field title? string  above the figure
 
 --- A fit step by step: its value less the best, and the norm of its gradient, on log axes, a line for each start.
----@param steps table[]  what on_step got
+---@param fit gibbous.info|table[]  the report of a fit, or a list of the steps that on_step got
 ---@param o gibbous.plot.title.options?
 ---@return gibbous.figure
 ---```lua
---- local x, log = gb.linspace(0, 6, 20), {}
+--- local x = gb.linspace(0, 6, 20)
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit(x, x:sin(), {steps = 5, on_step = function(s) log[#log + 1] = s end})
---- print(gb.plot.training(log):text(60, 16))
+--- print(gb.plot.training(m:fit(x, x:sin(), {steps = 5})):text(60, 16))
 ---```
-function gb.plot.training(steps, o) end
+function gb.plot.training(fit, o) end
 
 --- How often intervals hold what they promise, beside what chance does to so many points; and the probability integral transform.
 ---@param model gibbous.model
@@ -115,7 +120,7 @@ function gb.plot.residuals(model, x, y, o) end
 ---@field xlabel? string  of the horizontal axis
 
 --- Relative residuals on a log axis: of numbers, of records of solves, or of steps of a fit by a solver.
----@param curves table  a list, or several lists by name
+---@param curves gibbous.info|table  a list, the report of a fit, or several lists by name
 ---@param o gibbous.plot.convergence.options?
 ---@return gibbous.figure
 ---```lua
@@ -123,13 +128,17 @@ function gb.plot.residuals(model, x, y, o) end
 ---```
 function gb.plot.convergence(curves, o) end
 
---- The bytes that a plan holds at each of its steps, its peak, and its budget where that is near.
+---@class gibbous.plot.memory.options: gibbous.plot.title.options
+---@field run? boolean|table  true: runs the plan and draws the measured account too; a table: with these values of leaves, as plan:run; default: false
+
+--- The bytes that a plan predicts to hold at each of its steps, its peak, and its budget where that is near. With run = true also
+--- the measured account: what the run has of the device's memory at the end of each step. The arena is taken whole at the start.
 ---@param plan gibbous.plan
----@param o gibbous.plot.title.options?
+---@param o gibbous.plot.memory.options?
 ---@return gibbous.figure
 ---```lua
 --- local plan = gb.plan(gb.rand(50, 50):matmul(gb.rand(50)):exp())
---- print(gb.plot.memory(plan):text(60, 12))
+--- print(gb.plot.memory(plan, {run = true}):text(60, 12))
 ---```
 function gb.plot.memory(plan, o) end
 

@@ -99,7 +99,9 @@ local draw = {}
 ---@field precision string  of the objective at the end, "f32" or "f64"
 ---@field dtype string  of the data
 ---@field why gibbous.choice?  how solver = "auto" came to it
----@field solve_log table  solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
+---@field solve_log table  solves, iterations, unconverged, the worst residual and condition, all 0 when direct; worst: of the worst that missed
+---@field parameters table<string, number|number[]>  values at the best point, by path, of parameters with 32 elements at most
+---@field history table[]  its steps in order: {step, value, gradient_norm, residual}, residual where a solver has one; of more than 4096 every second, or fourth ..
 ---@field seed integer  of the starts and the probes
 ---@field n integer  values of y
 ---@field masked integer  values of y left out by missing = "mask"

@@ -40,6 +40,16 @@ function gb.config(o) end
 ---```
 function gb.devices() end
 
+--- What to cite, as BibTeX: of a model its method, kernel, likelihood, solver and optimiser; also of kernels, solvers,
+--- preconditioners, k-means and data sets. The entry of Gibbous itself comes first.
+---@param ... any
+---@return string
+--- Errors: option.
+---```lua
+--- print(gb.cite(gb.kernels.matern52{}, gb.solvers.cg{}))
+---```
+function gb.cite(...) end
+
 --- Monotonic seconds.
 ---@return number
 ---```lua
@@ -74,4 +84,6 @@ function gb.progress(over, label) end
 ---@field minimum integer?  of refused: the smallest budget that would do
 ---@field options string[]?  of refused: the ways out
 ---@field order integer?  of not_pd: of the failing minor
+---@field diagnosis table?  of not_pd in a model: why its covariance could not be factored
+---@field solve gibbous.solve_info?  of interrupted: how far the solve was that Ctrl-C ended, with 'solver', its name
 local error = {}

@@ -16,6 +16,10 @@ command["gibbous doctor [--json]"] = true
 --- The versions, libraries, devices and limits, one a line.
 command["gibbous env [--json]"] = true
 
+--- Where a running gibbous process is: the script line, the step of its fit, solve or clustering, memory, the last progress, the
+--- stack. It is not disturbed: it answers SIGUSR1 with a file that only its user can read. Without PID: the running ones.
+command["gibbous attach [PID] [--json]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 
@@ -24,6 +28,60 @@ command["gibbous stubs DIR"] = true
 
 --- Writes the reference as one HTML file, which needs no network.
 command["gibbous reference OUT.html"] = true
+
+--- Studies of many trials, gb.sweep{...}: runs them, and shows what they came to. STORE is the folder of a study, NAME.gibbous.
+command["gibbous sweep VERB SCRIPT|STORE"] = true
+
+--- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
+--- line goes on where it was interrupted. -j N: processes at once. --limit BYTES: for all of them together. --store DIR.
+--- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. Behind --: words of the script. The
+--- status is 3 where trials failed, 130 after Ctrl-C, 143 after SIGTERM, 99 after SIGUSR1.
+command["gibbous sweep run SCRIPT"] = true
+
+--- Helps to run a study: any number of workers, of one machine or several, share its store and take what nobody has. They are started by
+--- whatever there is: `parallel -N0 gibbous sweep work study.lua ::: $(seq 4)`, `mpirun -np 4 gibbous sweep work study.lua`, or a job of
+--- Slurm (gibbous sweep slurm). SIGUSR1 and SIGTERM end its trials, give them back, and end it with status 99: start it again.
+command["gibbous sweep work SCRIPT"] = true
+
+--- The trials that a run would start, the bytes and seconds of each cell, and what does not fit.
+command["gibbous sweep plan SCRIPT"] = true
+
+--- How a study stands, each second again at a terminal, until q or its end; elsewhere once. It only reads.
+command["gibbous sweep watch SCRIPT|STORE"] = true
+
+--- The trials, one a line. --all: those of an older study too. --class CLASS: those that ended so.
+command["gibbous sweep ls SCRIPT|STORE"] = true
+
+--- All that is known of a trial, with the end of its log.
+command["gibbous sweep show SCRIPT|STORE N"] = true
+
+--- Makes trials pending again: --failed, --class CLASS, or numbers.
+command["gibbous sweep rerun SCRIPT|STORE [N ...]"] = true
+
+--- Runs a trial that ended again, elsewhere, and compares results and reports bit by bit; the status is 1 where they differ. --except
+--- NAME,...: fields that may differ, as seconds do.
+command["gibbous sweep replay SCRIPT N"] = true
+
+--- Means and standard errors by parameters, with the best of each row by paired tests. --rows A,B --cols C --group A --metric NAME --goal
+--- min|max --where A=VALUE --fmt text|md|latex|csv --se|--sd --level 0.05 --out FILE.
+command["gibbous sweep table SCRIPT|STORE"] = true
+
+--- Two trials side by side: parameters, result, environment, data, script, reports.
+command["gibbous sweep diff SCRIPT|STORE A B"] = true
+
+--- A figure of a study: --kind parallel|slice|heat|curve|importance|timeline|pareto, in the terminal or --out FILE.svg|png|pdf. --metric,
+--- --goal and --where as for a table; --x, --y: the parameters of a heat map, the cost of a pareto.
+command["gibbous sweep plot SCRIPT|STORE"] = true
+
+--- One row a trial, with all digits: --fmt csv|jsonl|json, --out FILE. --reports: what trials told on the way. --all: older ones too.
+command["gibbous sweep export SCRIPT|STORE"] = true
+
+--- A study as one HTML file, NAME.html or --out FILE: tables, figures, failures, trials, provenance. It needs no network.
+command["gibbous sweep report SCRIPT|STORE"] = true
+
+--- Prints a batch job of Slurm whose tasks are workers: --array TASKS, --at-once N, -j N (trials of a task at once), --time 2:00:00, --mem
+--- "4 GiB", --cpus N, --gpus N, --partition NAME, --store DIR.
+command["gibbous sweep slurm SCRIPT"] = true
 
 --- Prints the manual page: gibbous man | man -l -
 command["gibbous man"] = true
@@ -45,6 +103,9 @@ command["-l [g=]mod"] = true
 
 --- Shows the version.
 command["-v"] = true
+
+--- Shows the usage.
+command["-h"] = true
 
 --- Leaves variables of the environment out.
 command["-E"] = true

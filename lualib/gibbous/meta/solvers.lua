@@ -173,7 +173,6 @@ function gb.solvers.alternating_projections(o) end
 ---@field probes? integer  of logdet; default: 32
 ---@field seed? integer  of the probes; default: 0
 ---@field tol? number  a probe stops where its residual is that small; default: 1e-8
----@field train_tol? number  taken as every solver takes it, and not used
 ---@field precond? gibbous.precond  of logdet
 
 --- Lanczos tridiagonalisation, and log determinants by quadrature.
@@ -360,6 +359,10 @@ function lanczos:logdet(a, o) end
 ---@field reason string  why it stopped
 ---@field message string?  what would help
 ---@field converged boolean  every probe's Krylov space was exhausted to tol
+---@field tol number?  of its solves, asked for
+---@field smallest_eigenvalue number?  of A, that solves without a preconditioner met
+---@field largest_eigenvalue number?  the same
+---@field curve {every: integer, [integer]: number}?  the largest relative residual after each 'every' steps, 64 at most
 local logdet_info = {}
 
 --- How a solve went. A lazy solve has its report once it has run: looking at a field runs it.
@@ -370,6 +373,10 @@ local logdet_info = {}
 ---@field iterations integer  steps
 ---@field residual number  the largest |b - A x| / |b| of a column, computed again
 ---@field condition number  an estimate from below of that of the preconditioned matrix; 0: no step was made
+---@field tol number?  asked for
+---@field smallest_eigenvalue number?  of A, that conjugate gradients without a preconditioner met: of their Lanczos matrix
+---@field largest_eigenvalue number?  the same
+---@field curve {every: integer, [integer]: number}?  of cg and minres: the largest relative residual after each 'every' steps, 64 at most
 ---@field jitter number  added to the diagonal
 ---@field relative_jitter number?  the same over the mean diagonal
 ---@field seconds number  it took

@@ -1,5 +1,6 @@
 --- Blocks: boxes of parameters that are called with a tensor and give a lazy one. How they are read, called and printed.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local table_text <const> = require "gibbous.table_text"
@@ -82,16 +83,16 @@ function M.new(label, parts, forward, more)
 end
 
 function M.checked_count(v, name, what)
-  local n <const> = math.tointeger(v)
+  local n <const> = options.whole(v)
   if n == nil or n < 1 then
-    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, tostring(options.plain(v))))
+    core.raise("option", ("%s: %s must be a whole number, 1 or more, got %s"):format(what, name, options.got(v)))
   end
   return n
 end
 
 function M.checked_width(x, n, label, weight)
   if x.ndim < 1 or x.shape[-1] ~= n then
-    core.raise("shape", ("%s expects %d columns: input %s, weight %s"):format(label, n, tostring(x.shape),
+    core.raise("shape", ("%s expects %s: input %s, weight %s"):format(label, counted(n, "column"), core.told(x),
       tostring(weight.shape)))
   end
 end

@@ -6,6 +6,7 @@
 -- depends on shapes alone, so bits do not depend on memory.
 local block <const> = require "gibbous.nn.block"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local subject <const> = require "gibbous.subject"
@@ -20,7 +21,8 @@ local function each_dimension(v, default, least, count, name, what)
   local out <const> = {}
   if type(v) == "table" and getmetatable(v) == nil then
     if #v ~= count then
-      core.raise("option", ("%s: %s must be a number, or one for each of %d dimensions, got %d"):format(what, name, count, #v))
+      core.raise("option", ("%s: %s must be a number, or one for each of %s, got %d"):format(what, name,
+        counted(count, "dimension"), #v))
     end
     for i = 1, count do out[i] = subject.whole(v[i], least, name, what) end
   else
@@ -36,7 +38,7 @@ local function places(x, sizes, o, what)
     local held <const>, wide <const> = x.shape[2 + i] + 2 * o.padding[i], o.dilation[i] * (size - 1) + 1
     if wide > held then
       core.raise("shape", ("%s: a window of %d entries along dimension %d of input %s with padding %d"):format(what, wide, 2 + i,
-        tostring(x.shape), o.padding[i]))
+        core.told(x), o.padding[i]))
     end
     out[i] = (held - wide) // o.stride[i] + 1
   end
@@ -137,12 +139,12 @@ function M.convolve(x, weight, opts)
   local t <const>, w <const> = subject.tensor(x, what), subject.tensor(weight, what)
   if t.ndim ~= 3 and t.ndim ~= 4 or w.ndim ~= t.ndim then
     core.raise("shape", ("%s: expected x (n, c, l) or (n, c, h, w) and weights of as many dimensions, got %s and %s"):format(what,
-      tostring(t.shape), tostring(w.shape)))
+      core.told(t), core.told(w)))
   end
   local o <const> = parsed(given, t.ndim - 2, what)
   if t.shape[2] ~= w.shape[2] * o.groups or w.shape[1] % o.groups ~= 0 then
-    core.raise("shape", ("%s: %d groups of %d channels for input %s, weight %s"):format(what, o.groups, w.shape[2],
-      tostring(t.shape), tostring(w.shape)))
+    core.raise("shape", ("%s: %s of %s for input %s, weight %s"):format(what, counted(o.groups, "group"),
+      counted(w.shape[2], "channel"), core.told(t), core.told(w)))
   end
   return convolved(t, w, o, what)
 end
@@ -185,7 +187,7 @@ local function convolved_transposed(x, weight, o, what)
     local places <const> = (x.shape[2 + i] - 1) * o.stride[i] + wide + 1 + more - 2 * padding
     if x.shape[2 + i] < 1 or places < 1 then
       core.raise("shape", ("%s: nothing is left along dimension %d of input %s with padding %d"):format(what, 2 + i,
-        tostring(x.shape), padding))
+        core.told(x), padding))
     end
     y = grown(y, 2 + i, wide - padding, wide - padding + more)
   end
@@ -214,11 +216,11 @@ function M.convolve_transposed(x, weight, opts)
   local t <const>, w <const> = subject.tensor(x, what), subject.tensor(weight, what)
   if t.ndim ~= 3 and t.ndim ~= 4 or w.ndim ~= t.ndim then
     core.raise("shape", ("%s: expected x (n, c, l) or (n, c, h, w) and weights of as many dimensions, got %s and %s"):format(what,
-      tostring(t.shape), tostring(w.shape)))
+      core.told(t), core.told(w)))
   end
   local o <const> = parsed_transposed(given, t.ndim - 2, what)
   if t.shape[2] ~= w.shape[1] or w.shape[1] % o.groups ~= 0 then
-    core.raise("shape", ("%s: %d groups for input %s, weight %s"):format(what, o.groups, tostring(t.shape), tostring(w.shape)))
+    core.raise("shape", ("%s: %s for input %s, weight %s"):format(what, counted(o.groups, "group"), core.told(t), core.told(w)))
   end
   return convolved_transposed(t, w, o, what)
 end
@@ -239,7 +241,8 @@ local function conv_block(name, c_in, c_out, size, opts, count)
   c_in, c_out = block.checked_count(c_in, "c_in", what), block.checked_count(c_out, "c_out", what)
   local sizes <const>, o <const> = each_dimension(size, nil, 1, count, "size", what), kind.parsed(given, count, what)
   if c_in % o.groups ~= 0 or c_out % o.groups ~= 0 then
-    core.raise("option", ("%s: %d and %d channels do not divide into %d groups"):format(what, c_in, c_out, o.groups))
+    core.raise("option", ("%s: %d and %s do not divide into %s"):format(what, c_in, counted(c_out, "channel"),
+      counted(o.groups, "group")))
   end
   local shape <const>, fan = kind.shape(c_in, c_out, o.groups), c_in // o.groups
   for i, n in ipairs(sizes) do
@@ -257,7 +260,7 @@ local function conv_block(name, c_in, c_out, size, opts, count)
   return block.new(label, parts, function(self, x, called)
     if x.ndim ~= count + 2 or x.shape[2] ~= c_in then
       core.raise("shape", ("%s expects input (n, %d, %s): got %s"):format(called, c_in, count == 1 and "l" or "h, w",
-        tostring(x.shape)))
+        core.told(x)))
     end
     local y <const> = kind.apply(x, block.at(self.weight, x), o, called)
     if given.bias == false then return y end
@@ -314,7 +317,7 @@ local function pool(kind, size, opts, f, empty)
   return block.new(("%s(%s)"):format(kind, table.concat(one, "x")), {}, function(_, x, label)
     local count <const> = x.ndim - 2
     if count ~= 1 and count ~= 2 or type(size) == "table" and #size ~= count then
-      core.raise("shape", ("%s expects input (n, c, l) or (n, c, h, w): got %s"):format(label, tostring(x.shape)))
+      core.raise("shape", ("%s expects input (n, c, l) or (n, c, h, w): got %s"):format(label, core.told(x)))
     end
     local sizes <const> = each_dimension(size, nil, 1, count, "size", what)
     local o <const> = {stride = each_dimension(given.stride or nil, sizes, 1, count, "stride", what),

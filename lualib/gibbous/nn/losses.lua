@@ -16,7 +16,7 @@ local function checked_weights(v, losses, what)
   if w.shape == losses.shape then return each end
   if w.ndim ~= 1 or losses.ndim < 1 or #w ~= #losses then
     core.raise("shape", ("%s: weights must be one a row or one an element: weights %s, losses %s"):format(what,
-      tostring(w.shape), tostring(losses.shape)))
+      core.told(w), core.told(losses)))
   end
   local shape <const> = {#w}
   for i = 2, losses.ndim do shape[i] = 1 end
@@ -51,7 +51,7 @@ end
 local function alike(p, t, what)
   local a <const>, b <const> = pair(p, t, what)
   if a.shape ~= b.shape then
-    core.raise("shape", ("%s: shapes differ: %s and %s"):format(what, tostring(a.shape), tostring(b.shape)))
+    core.raise("shape", ("%s: shapes differ: %s and %s"):format(what, core.told(a), core.told(b)))
   end
   return a, b
 end
@@ -84,8 +84,8 @@ local entropy_spec <const> = {reduction = loss_spec.reduction, weights = "any", 
 local function checked_labels(scores, labels, what)
   local z <const>, y <const> = pair(scores, labels, what)
   if z.ndim ~= 2 or y.ndim ~= 1 or #z ~= #y then
-    core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, tostring(z.shape),
-      tostring(y.shape)))
+    core.raise("shape", ("%s: expected logits (n, k) and labels (n), got %s and %s"):format(what, core.told(z),
+      core.told(y)))
   end
   return z, labels_of.of(y, what, z.device)
 end

@@ -4,6 +4,7 @@
 -- by the mean and variance of the batch it is given, else by those that gb.nn.calibrate left in it.
 local block <const> = require "gibbous.nn.block"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 
@@ -11,7 +12,7 @@ local M <const> = {}
 
 local function checked_channels(x, c, label)
   if x.ndim < 2 or x.shape[2] ~= c then
-    core.raise("shape", ("%s expects %d channels in the second dimension: input %s"):format(label, c, tostring(x.shape)))
+    core.raise("shape", ("%s expects %s in the second dimension: input %s"):format(label, counted(c, "channel"), core.told(x)))
   end
 end
 
@@ -73,11 +74,13 @@ function M.group_norm(groups, c, opts)
   local what <const> = "gb.nn.group_norm"
   local o <const> = options.parse(opts, {eps = "positive", dtype = block.dtypes}, what)
   groups, c = block.checked_count(groups, "groups", what), block.checked_count(c, "c", what)
-  if c % groups ~= 0 then core.raise("option", ("%s: %d channels do not divide into %d groups"):format(what, c, groups)) end
+  if c % groups ~= 0 then
+    core.raise("option", ("%s: %s do not divide into %s"):format(what, counted(c, "channel"), counted(groups, "group")))
+  end
   local eps <const>, dtype <const> = o.eps or 1e-5, o.dtype or core.config().dtype
   return block.new(("group_norm(%d, %d)"):format(groups, c), own(c, dtype), function(self, x, label)
     checked_channels(x, c, label)
-    local parts <const> = x:reshape(#x, groups, math.max(1, x.numel // math.max(1, #x * groups)))
+    local parts <const> = x:reshape(#x, groups, #x > 0 and x.numel // (#x * groups) or 1)
     local centred <const> = parts - parts:mean(3, {keepdim = true})
     local variance <const> = (centred * centred):mean(3, {keepdim = true})
     return scaled(self, x, (centred * (variance + eps):rsqrt()):reshape(x.shape))

@@ -1,5 +1,6 @@
 --- Figures by which a number of clusters is chosen: silhouettes, and inertia against k.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local segments <const> = require "gibbous.segments"
 
@@ -76,10 +77,10 @@ local function pair_of(v, i, what)
   local k, inertia
   if core.type(v) == "kmeans" then k, inertia = v.k, v.inertia
   elseif type(v) == "table" and getmetatable(v) == nil then k, inertia = v[1], v[2] end
-  if math.tointeger(k) == nil or type(inertia) ~= "number" or not (math.abs(inertia) < math.huge) then
+  if options.whole(k) == nil or type(inertia) ~= "number" or not (math.abs(inertia) < math.huge) then
     core.raise("option", ("%s: element %d must be {k, inertia} or a k-means that was fitted"):format(what, i))
   end
-  return {math.tointeger(k), inertia}
+  return {options.whole(k), inertia}
 end
 
 --- The pairs by ascending k.
@@ -138,7 +139,8 @@ local function labels_of(x, km, what)
   if labels == nil or labels.ndim ~= 1 then
     core.raise("option", ("%s: a k-means that was fitted, or labels (n), are needed, got %s"):format(what, core.type(km)))
   end
-  if #labels ~= #x then core.raise("shape", ("%s: x has %d rows, the labels %d"):format(what, #x, #labels)) end
+  if #labels ~= #x then core.raise("shape", ("%s: x has %s, the labels %d: x %s, labels %s"):format(what, counted(#x, "row"),
+    #labels, core.told(x), core.told(labels))) end
   return labels, nil, #labels > 0 and math.tointeger(labels:max():item()) or 0
 end
 
@@ -147,7 +149,7 @@ local function columns_of(o, x, what)
   local c <const> = o.columns or {1, 2}
   local d <const> = x.shape[2]
   for i = 1, 2 do
-    local k <const> = math.tointeger(c[i])
+    local k <const> = options.whole(c[i])
     if #c ~= 2 or k == nil or k < 1 or k > d then
       core.raise("shape", ("%s: two columns of x are drawn, columns = {1, 2}; x has %d"):format(what, d))
     end
@@ -166,13 +168,13 @@ function M.clusters(figure, x, km, opts)
   if xs == nil or xs.ndim ~= 2 then core.raise("shape", what .. ": x must be a matrix of points (n, d)") end
   local a <const>, b <const> = columns_of(o, xs, what)
   local labels <const>, centres <const>, k <const> = labels_of(xs, km, what)
-  local fig <const> = figure{title = o.title or ("%s points in %d clusters"):format(number_text(#xs), k),
+  local fig <const> = figure{title = o.title or ("%s points in %s"):format(number_text(#xs), counted(k, "cluster")),
     xlabel = o.xlabel or ("column %d"):format(a), ylabel = o.ylabel or ("column %d"):format(b)}
   local across <const>, up <const>, of <const> = xs:select(2, a):totable(), xs:select(2, b):totable(), labels:totable()
   local points <const> = {}
   for j = 1, k do points[j] = {{}, {}} end
   for i, j in ipairs(of) do
-    local p <const> = points[math.tointeger(j)]
+    local p <const> = points[options.whole(j)]
     if p then p[1][#p[1] + 1], p[2][#p[2] + 1] = across[i], up[i] end
   end
   for j, p in ipairs(points) do

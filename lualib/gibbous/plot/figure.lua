@@ -5,6 +5,7 @@ local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local progress_line <const> = require "gibbous.progress_line"
 local screen <const> = require "gibbous.plot.screen"
+local subject <const> = require "gibbous.subject"
 
 ---@class gibbous.figure
 local Figure <const> = {__name = "gibbous.figure"}
@@ -21,8 +22,11 @@ for name, f in pairs(require "gibbous.plot.marks") do methods[name] = f end
 
 --- fig:panel(row, column): the same figure, whose marks and axes are those of this panel. fig:panel(2, 1):line(x, y)
 function methods.panel(self, row, column)
-  local r <const>, c <const> = math.tointeger(row), math.tointeger(column or 1)
-  if r == nil or c == nil or r < 1 or c < 1 or r > self._rows or c > self._columns then
+  local r <const>, c <const> = options.whole(row), options.whole(column or 1)
+  if r == nil or c == nil then
+    core.raise("option", ("figure:panel: row and column must be whole numbers, got %s"):format(options.shown(r and column or row)))
+  end
+  if r < 1 or c < 1 or r > self._rows or c > self._columns then
     core.raise("option", ("figure:panel: there is no panel (%s, %s); the figure has %d row%s and %d column%s"):format(tostring(row),
       tostring(column or 1), self._rows, self._rows == 1 and "" or "s", self._columns, self._columns == 1 and "" or "s"))
   end
@@ -43,9 +47,7 @@ end
 
 --- Writes the figure; the ending of the path says how: .svg .png .pdf. o: width, height in points. The file says how it was made.
 function methods.save(self, path, opts)
-  if type(path) ~= "string" then
-    error(("bad argument #1 to 'save' (string expected, got %s)"):format(type(path)), 2)
-  end
+  subject.path(path, 1, "fig:save(path)")
   local o <const> = options.parse(opts, {width = "positive", height = "positive"}, "figure:save")
   local width <const>, height <const> = o.width or 720, o.height or 440 + 160 * (math.min(self._rows, 4) - 1)
   if not (width >= 10 and width <= 14400 and height >= 10 and height <= 14400) then
@@ -62,15 +64,23 @@ function methods.text(self, columns, rows, opts)
   local function fits(v, least) return v == nil or options.integral(v) and v >= least and v <= 1000 end
   if not fits(columns, 20) or not fits(rows, 8) then
     core.raise("option", ("figure:text: 20 to 1000 columns and 8 to 1000 rows are drawn, got %s x %s"):format(
-      tostring(columns or w), tostring(rows or h)))
+      options.got(columns or w), options.got(rows or h)))
   end
   return core.figure_text(self._figure, columns or w, rows or h, false, o.ascii or false)
+end
+
+--- Rows for a figure of which nobody has said how high it is: eight a panel at least.
+local function comfortable(self, rows)
+  return math.max(rows, math.min(8 * self._rows + 1, 1000))
 end
 
 --- Draws the figure where the script's output goes: a picture in a terminal that says that it shows them (kitty, sixel), else
 -- characters, ASCII where the locale is not UTF-8. GIBBOUS_GRAPHICS = kitty, sixel, braille or off decides otherwise. Gives
 -- nothing, so that the prompt has nothing more to draw: it ends a chain.
-function methods.show(self)
+function methods.show(self, more)
+  if more ~= nil then
+    core.raise("option", ("figure:show takes nothing, got %s; fig:text(columns, rows) has a size"):format(options.shown(more)))
+  end
   local columns <const>, rows <const>, tty <const>, pixels <const> = core.terminal()
   local kind <const> = screen.kind(tty)
   if kind == "off" then return end
@@ -80,12 +90,12 @@ function methods.show(self)
     io.write(core.figure_inline(self._figure, kind, width, height))
     return
   end
-  io.write(core.figure_text(self._figure, columns, rows, tty and not os.getenv "NO_COLOR", kind == "ascii"))
+  io.write(core.figure_text(self._figure, columns, comfortable(self, rows), screen.is_coloured(tty), kind == "ascii"))
 end
 
 function Figure.__tostring(self)
   local columns <const>, rows <const>, tty <const> = core.terminal()
-  return core.figure_text(self._figure, columns, rows, false, tty and not progress_line.is_utf8())
+  return core.figure_text(self._figure, columns, comfortable(self, rows), false, tty and not progress_line.is_utf8())
 end
 
 -- Making ----------------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 --- The marks of a figure, as methods that chain: lines, points, areas, bars, maps, text.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local options <const> = require "gibbous.options"
 local style <const> = require "gibbous.plot.style"
 
@@ -12,6 +13,11 @@ local area_spec <const> = style.spec "label colour alpha"
 local function add(self, kind, x, y, hi, o, more)
   local drawn <const> = style.of(o)
   for key, v in pairs(more or {}) do drawn[key] = v end
+  if #x ~= #y or hi and #hi ~= #x then
+    local other <const> = #x ~= #y and y or hi
+    core.raise("shape", ("%s: x has %s, y %d: x %s, y %s"):format(kind, counted(#x, "value"), #other, core.told(x),
+      core.told(other)))
+  end
   core.eval(x, y, hi or y)
   core.figure_add(self._figure, self._panel, kind, x, y, hi, drawn)
   return self
@@ -48,7 +54,7 @@ function methods.errorbar(self, x, y, err, opts)
   local xs <const>, ys <const>, down <const> = vectors("errorbar", x, y, both and err[1] or err)
   local up <const> = both and vectors("errorbar", err[2]) or down
   if #down ~= #ys or #up ~= #ys then
-    core.raise("shape", ("errorbar: y has %d values, the errors %d"):format(#ys, #down ~= #ys and #down or #up))
+    core.raise("shape", ("errorbar: y has %s, the errors %d"):format(counted(#ys, "value"), #down ~= #ys and #down or #up))
   end
   local bars <const> = {colour = o.colour, width = o.width, alpha = o.alpha}
   add(self, "errors", xs, ys - down, ys + up, bars)
@@ -59,14 +65,14 @@ end
 -- each is, in units of y, 1.
 function methods.bars(self, at, lengths, opts)
   local y <const>, x <const> = vectors("bars", at, lengths)
-  local o <const> = options.parse(opts, style.spec("label colour width alpha"), "figure:bars")
+  local o <const> = options.parse(opts, style.spec("label colour alpha", {width = style.is_extent}), "figure:bars")
   return add(self, "bars", x, y, nil, {label = o.label, colour = o.colour, alpha = o.alpha}, o.width and {extent = o.width})
 end
 
 --- fig:columns(at, heights, o): vertical bars from 0; o: label, colour, alpha, width: in units of x, 0.8.
 function methods.columns(self, at, heights, opts)
   local x <const>, y <const> = vectors("columns", at, heights)
-  local o <const> = options.parse(opts, style.spec("label colour width alpha"), "figure:columns")
+  local o <const> = options.parse(opts, style.spec("label colour alpha", {width = style.is_extent}), "figure:columns")
   return add(self, "columns", x, y, nil, {label = o.label, colour = o.colour, alpha = o.alpha}, {extent = o.width or 0.8})
 end
 
@@ -78,16 +84,28 @@ local function finite_values(v, what)
   return out
 end
 
+local MOST_BINS <const> = 1000000
+
+local function is_range(r)
+  local lo <const>, hi <const> = r[1], r[2]
+  return getmetatable(r) == nil and type(lo) == "number" and type(hi) == "number" and lo <= hi and hi - lo < math.huge
+end
+
 --- fig:hist(values, o): counts of the finite values in bins of equal width. o: bins = 10, range = {lo, hi}, density: so that the
 -- area is 1; label, colour, alpha.
 function methods.hist(self, values, opts)
   local o <const> = options.parse(opts, style.spec("label colour alpha", {bins = "count", range = "table", density = "boolean"}),
     "figure:hist")
-  if o.bins == 0 then core.raise("option", "figure:hist: option 'bins' must be 1 or more, got number 0") end
+  if o.bins and (o.bins < 1 or o.bins > MOST_BINS) then
+    core.raise("option", ("figure:hist: option 'bins' must be 1 to %d, got %d"):format(MOST_BINS, o.bins))
+  end
+  if o.range and not is_range(o.range) then
+    core.raise("option", "figure:hist: option 'range' must be {lo, hi}, two finite numbers, lo <= hi")
+  end
   local list <const> = finite_values(values, "argument 1 of hist")
   if #list == 0 then return add(self, "columns", core.zeros(0), core.zeros(0), nil, {label = o.label, colour = o.colour}) end
   local counts <const>, edges <const> = require "gibbous.segments".histogram(core.tensor(list), {bins = o.bins or nil,
-    range = o.range or nil})
+    range = o.range or nil}, "figure:hist")
   local n <const> = #edges - 1
   local lo <const>, hi <const> = edges[1]:item(), edges[n + 1]:item()
   local width <const> = (hi - lo) / n
@@ -101,7 +119,7 @@ local function matrix(values, what)
   local t <const> = core.as_tensor(values)
   if t == nil or t.ndim ~= 2 then core.raise("shape", what .. ": a matrix expected") end
   if t.numel == 0 then
-    core.raise("shape", ("%s: there is no cell to draw, the matrix has shape %s"):format(what, tostring(t.shape)))
+    core.raise("shape", ("%s: there is no cell to draw, the matrix has shape %s"):format(what, core.told(t)))
   end
   return t
 end

@@ -1,5 +1,6 @@
---- Figures of models: what they predict, how far it can be trusted, and what their kernels mean.
+--- Figures of models: how far predictions can be trusted, and what kernels mean.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local kernels <const> = require "gibbous.kernels"
 local metrics <const> = require "gibbous.gp.report.metrics"
@@ -8,112 +9,9 @@ local vector <const> = require "gibbous.plot.style".vector
 
 local M <const> = {}
 
-local TEXTS <const> = {title = "string", xlabel = "string", ylabel = "string"}
-
-local function spec_with(more)
-  local out <const> = {}
-  for key, rule in pairs(TEXTS) do out[key] = rule end
-  for key, rule in pairs(more) do out[key] = rule end
-  return out
-end
-
--- Posteriors ------------------------------------------------------------------------------------------------------------------
-
-local GRID <const> = 50                        -- points along each side of a picture of two inputs
-
---- The range of a column of the data with a margin; of no data, 0 to 1.
-local function range_of(column)
-  local lo, hi = 0.0, 1.0
-  if column and #column > 0 then lo, hi = column:min():item(), column:max():item() end
-  local margin <const> = 0.05 * (hi > lo and hi - lo or 1)
-  return lo - margin, hi + margin
-end
-
-local function level_of(o, what)
-  local level <const> = o.level or 0.95
-  if not (level > 0 and level < 1) then
-    core.raise("option", ("%s: option 'level' must be between 0 and 1, got %g"):format(what, level))
-  end
-  return level
-end
-
---- Draws of f, thin and grey.
-local function draw_samples(fig, xs, p, o)
-  if not o.samples or o.samples == 0 then return end
-  local drawn <const> = p:sample(o.samples, {seed = o.seed or nil}):eval()
-  for i = 1, o.samples do
-    fig:line(xs, drawn[i], {label = i == 1 and "draws of f" or nil, colour = "grey", width = 0.9, alpha = 0.8})
-  end
-end
-
-local function curve(model, data, o)
-  local xs = o.x
-  if xs == nil then
-    local lo <const>, hi <const> = range_of(data)
-    xs = core.linspace(lo, hi, 500, {dtype = data and data.dtype or nil})
-  end
-  xs = vector(xs, "x")
-  local p <const>, level <const> = model:predict(xs), level_of(o, "gb.plot.posterior")
-  local y_lo <const>, y_hi <const> = p:interval(level)
-  local f_lo <const>, f_hi <const> = p:interval(level, {of = "f"})
-  core.eval(p.mean, y_lo, y_hi, f_lo, f_hi)
-  local percent <const> = ("%g %% "):format(100 * level)
-  local fig <const> = figure{title = o.title, xlabel = o.xlabel or "x", ylabel = o.ylabel or "y"}
-    :band(xs, y_lo, y_hi, {label = percent .. "of y", colour = 1})
-    :band(xs, f_lo, f_hi, {label = percent .. "of f", colour = 1})
-  draw_samples(fig, xs, p, o)
-  fig:line(xs, p.mean, {label = "mean", colour = 1})
-  if data and #data > 0 then fig:scatter(data:squeeze(2), model.y, {label = "data", colour = 2}) end
-  return fig
-end
-
---- Mean and standard deviation of f over two inputs, side by side, with the data.
-local function map(model, data, o)
-  for _, name in ipairs{"x", "samples", "seed"} do
-    if o[name] ~= nil then
-      core.raise("option", ("gb.plot.posterior: option '%s' is of one input column, the model has 2"):format(name))
-    end
-  end
-  local x0 <const>, x1 <const> = range_of(data:select(2, 1))
-  local y0 <const>, y1 <const> = range_of(data:select(2, 2))
-  local make <const> = {dtype = data.dtype}
-  local across <const>, up <const> = core.linspace(x0, x1, GRID, make), core.linspace(y0, y1, GRID, make)
-  local zero <const> = core.zeros(GRID, GRID, make)
-  local points <const> = core.stack({(zero + across:unsqueeze(1)):reshape(-1), (zero + up:unsqueeze(2)):reshape(-1)}, 2)
-  local p <const> = model:predict(points)
-  local mean <const>, sd <const> = p.mean:reshape(GRID, GRID), p.f_var:clamp(0, math.huge):sqrt():reshape(GRID, GRID)
-  core.eval(mean, sd)
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title, xlabel = o.xlabel or "x1", ylabel = o.ylabel or "x2",
-    share_y = true}
-  local where <const> = {x = {x0, x1}, y = {y0, y1}}
-  for i, v in ipairs{mean, sd} do
-    fig:panel(1, i):axes{title = i == 1 and "mean" or "standard deviation of f"}:heatmap(v, where)
-      :contour(v, {x = where.x, y = where.y, levels = 6, colour = "white", labels = false})
-    if #data > 0 then
-      fig:panel(1, i):scatter(data:select(2, 1), data:select(2, 2), {colour = "red", size = 4})
-    end
-  end
-  return fig
-end
-
 local function checked_model(model, what)
   if core.type(model) == "gp.exact" then return end
   core.raise("option", ("%s: a model of gb.gp.exact is needed, got %s"):format(what, core.type(model)))
-end
-
---- A model with one input column: mean, bands of f and of y, and the data. With two: mean and standard deviation of f as colours.
--- o: of one column, x (points to draw at) and samples (draws of f, with their seed); level = 0.95, title, xlabel, ylabel.
----@return gibbous.figure
-function M.posterior(model, opts)
-  local spec <const> = spec_with{x = "any", level = "number", samples = "count", seed = "integer"}
-  local o <const> = options.parse(opts, spec, "gb.plot.posterior")
-  checked_model(model, "gb.plot.posterior")
-  local data <const> = model.x
-  local columns <const> = data and data.shape[2] or 1
-  if columns > 2 then
-    core.raise("shape", ("gb.plot.posterior draws one or two input columns, the model has %d"):format(columns))
-  end
-  return (columns == 2 and map or curve)(model, data, o)
 end
 
 -- Trust -----------------------------------------------------------------------------------------------------------------------
@@ -122,7 +20,8 @@ end
 local function errors_of(model, x, y, what)
   checked_model(model, what)
   local ys <const>, p <const> = vector(y, what .. ": y"), model:predict(x)
-  if #ys ~= #p.mean then core.raise("shape", ("%s: x has %d rows, y %d"):format(what, #p.mean, #ys)) end
+  if #ys ~= #p.mean then core.raise("shape", ("%s: x has %s, y %d: x %s, y %s"):format(what, counted(#p.mean, "row"), #ys,
+    core.told(x), core.told(ys))) end
   if #ys == 0 then core.raise("shape", what .. ": there are no rows to draw") end
   local e <const> = (ys - p.mean):eval()
   return e, p.y_var:eval(), p.mean:eval()
@@ -142,7 +41,7 @@ function M.calibration(model, x, y, opts)
     levels[i], seen[i] = p, metrics.coverage(e, var, p):item()
     lo[i], hi[i] = math.max(0, p - spread), math.min(1, p + spread)
   end
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("calibration on %d points"):format(#e)}
+  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("calibration on %s"):format(counted(#e, "point"))}
   fig:axes{xlabel = "promised", ylabel = "held", xlim = {0, 1}, ylim = {0, 1}}
     :band(levels, lo, hi, {colour = "grey", label = "chance"}):line({0, 1}, {0, 1}, {colour = "grey", width = 1, dash = "dashed"})
     :line(levels, seen, {colour = 1, marker = "circle", label = "intervals"})
@@ -171,7 +70,7 @@ function M.residuals(model, x, y, opts)
   local e <const>, var <const>, mean <const> = errors_of(model, x, y, what)
   local z <const> = (e / var:sqrt()):eval()
   local n <const> = #z
-  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("residuals of %d points"):format(n), share_y = true}
+  local fig <const> = figure{rows = 1, cols = 2, title = o.title or ("residuals of %s"):format(counted(n, "point")), share_y = true}
   fig:axes{xlabel = "predicted mean", ylabel = "residual / sd"}:scatter(mean, z):hline(0, {dash = "solid"}):hline(-2):hline(2)
   local quantiles <const> = normal_quantiles((core.range(1, n) - 0.5) / n)
   local far <const> = quantiles:max():item()

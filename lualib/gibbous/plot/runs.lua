@@ -1,5 +1,6 @@
 --- Figures of what ran: fits, solves, and the memory of plans.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local options <const> = require "gibbous.options"
 
@@ -26,14 +27,19 @@ local function field(run, name)
   return out
 end
 
+--- The steps of a report of a fit, or what was given.
+local function steps_of(v) return core.type(v) == "info" and v.history or v end
+
 --- A fit step by step: its value less the best one seen, and the norm of its gradient, on log axes; a line for each start.
--- steps: what on_step got: m:fit(x, y, {on_step = function(s) log[#log + 1] = s end}). o: title.
+-- fit: its report, or the steps that on_step got. o: title.
 ---@return gibbous.figure
-function M.training(steps, opts)
+function M.training(fit, opts)
   local what <const> = "gb.plot.training"
   local o <const> = options.parse(opts, {title = "string"}, what)
+  local steps <const> = steps_of(fit)
   if not is_plain(steps) or #steps == 0 then
-    core.raise("option", what .. ": a list of steps is needed: let on_step = function(s) log[#log + 1] = s end keep them")
+    core.raise("option", ("%s: the report of a fit with steps is needed, local info = m:fit(x, y), or a list of the steps that "
+      .. "on_step gets; got %s"):format(what, core.type(fit) == "info" and "one without steps" or core.type(fit)))
   end
   local runs <const>, best = by_start(steps, what), math.huge
   for _, s in ipairs(steps) do best = s.value < best and s.value or best end
@@ -66,13 +72,18 @@ local function residuals_of(list, name, what)
 end
 
 --- Relative residuals on a log axis, and the tolerance. curves: a list of residuals, of records of solves or of steps of a fit
--- (on_step) whose solve is iterative; or several lists by name. o: tol: a line across; xlabel = "step", title.
+-- (on_step) whose solve is iterative; or the report of such a fit; or several lists by name. o: tol: a line across;
+-- xlabel = "step", title.
 ---@return gibbous.figure
 function M.convergence(curves, opts)
   local what <const> = "gb.plot.convergence"
+  if core.type(curves) == "info" and curves.solve_log.solves == 0 then
+    core.raise("option", what .. ": the fit was direct: it solved nothing step by step; gb.plot.training shows its values")
+  end
+  curves = steps_of(curves)
   local o <const> = options.parse(opts, {tol = "positive", title = "string", xlabel = "string"}, what)
   if not is_plain(curves) or next(curves) == nil then
-    core.raise("option", what .. ": a list of residuals, or of records with one, is needed; several by name")
+    core.raise("option", what .. ": a list of residuals, of records with one, or the report of a fit is needed; several by name")
   end
   local fig <const> = figure{title = o.title, xlabel = o.xlabel or "step", ylabel = "relative residual", yscale = "log"}
   local function draw(list, name, label)
@@ -95,12 +106,38 @@ end
 
 local UNITS <const> = {"bytes", "KiB", "MiB", "GiB", "TiB"}
 
---- The bytes that a plan (gb.plan) holds at each of its steps; across: its peak, and its budget where that is near.
--- o: title.
+--- The account of a plan while it runs: bytes that its run has of the device at the end of each step, nil where the step was not
+-- seen; and the most of them.
+local function measured(plan, leaves, what)
+  local trace <close> = core.trace(true)
+  plan:run(leaves or {})
+  local held <const>, most = {}, nil
+  for _, e in ipairs(core.traced(trace).events) do
+    if e.depth == 0 then
+      held[e.step] = math.max(held[e.step] or 0, e.held)
+      most = math.max(most or 0, e.held)
+    end
+  end
+  if most then return held, most end
+  core.raise("option", what .. ": nothing ran, for the plan's results have their values: make the plan anew, of new expressions")
+end
+
+--- The measured account as stairs of a step's width.
+local function draw_measured(fig, held, most, count, size, unit)
+  local x <const>, y <const> = {}, {}
+  for i = 1, count do
+    for _, side in ipairs{-0.5, 0.5} do x[#x + 1], y[#y + 1] = i + side, held[i] and held[i] / size or 0 / 0 end
+  end
+  fig:line(x, y, {label = ("measured, at most %.4g %s"):format(most / size, unit), colour = "orange", width = 2})
+end
+
+--- The bytes that a plan (gb.plan) predicts to hold at each of its steps; across: its peak, and its budget where that is near.
+-- o: run = true: runs the plan and draws what it took of the device, step by step, over it; a table: with these values of
+-- leaves, as plan:run takes; title.
 ---@return gibbous.figure
 function M.memory(plan, opts)
   local what <const> = "gb.plot.memory"
-  local o <const> = options.parse(opts, {title = "string"}, what)
+  local o <const> = options.parse(opts, {title = "string", run = "boolean|table"}, what)
   if core.type(plan) ~= "plan" then
     core.raise("option", ("%s: a plan is needed, gb.plan(...) or m:plan(x, y), got %s"):format(what, core.type(plan)))
   end
@@ -111,9 +148,14 @@ function M.memory(plan, opts)
   for i, step in ipairs(facts.steps) do at[i], held[i] = i, step.live / size end
   local names <const> = {}
   for i = 1, #at <= 12 and #at or 0 do names[i] = {i, tostring(i)} end
-  local fig <const> = figure{title = o.title or ("memory of a plan of %d steps"):format(#at), xlabel = "step",
+  local fig <const> = figure{title = o.title or ("memory of a plan of %s"):format(counted(#at, "step")), xlabel = "step",
     ylabel = "held, " .. UNITS[unit], xticks = #names > 0 and names or nil}
-  fig:columns(at, held, {width = 1}):hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
+  fig:columns(at, held, {width = 1, label = "predicted", alpha = o.run and 0.6 or nil})
+    :hline(facts.peak / size, {label = ("peak %.4g %s"):format(facts.peak / size, UNITS[unit])})
+  if o.run then
+    local taken <const>, most <const> = measured(plan, type(o.run) == "table" and o.run or nil, what)
+    draw_measured(fig, taken, most, #at, size, UNITS[unit])
+  end
   if facts.budget < 3 * facts.peak then fig:hline(facts.budget / size, {label = "budget", colour = "red"}) end
   return fig
 end

@@ -17,6 +17,17 @@ local function asked()
   return answer
 end
 
+--- Are colours wanted? As the interpreter's own are: NO_COLOR, CLICOLOR_FORCE (--color=always), else at a terminal.
+function M.is_coloured(tty)
+  local function set(name)
+    local v <const> = os.getenv(name)
+    return v ~= nil and v ~= "" and v
+  end
+  if set "NO_COLOR" then return false end
+  local forced <const> = set "CLICOLOR_FORCE"
+  return forced and forced ~= "0" or tty
+end
+
 --- "kitty", "sixel", "braille", "ascii" or "off": what GIBBOUS_GRAPHICS says, or what the terminal can.
 function M.kind(tty)
   local wanted <const> = os.getenv "GIBBOUS_GRAPHICS"

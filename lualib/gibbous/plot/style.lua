@@ -51,13 +51,20 @@ local function is_alpha(v)
   return type(v) == "number" and v > 0 and v <= 1, "a number above 0, 1 at most"
 end
 
-local function is_extent(v)
+local MOST_POINTS <const> = 1000                -- of a line's width, of a marker, of text
+
+local function is_size(v)
+  return type(v) == "number" and v > 0 and v <= MOST_POINTS, ("a number of points above 0, %d at most"):format(MOST_POINTS)
+end
+
+--- The rule of a thickness in units of an axis.
+function M.is_extent(v)
   return type(v) == "number" and v > 0 and v < math.huge, "a positive number"
 end
 
 --- The rules of the options of marks of a kind: those named, of the whole list.
 function M.spec(keys, more)
-  local all <const> = {label = "string", colour = colour, width = is_extent, dash = dash, marker = marker, size = is_extent,
+  local all <const> = {label = "string", colour = colour, width = is_size, dash = dash, marker = marker, size = is_size,
     alpha = is_alpha}
   local out <const> = {}
   for key in keys:gmatch "%S+" do out[key] = all[key] end
@@ -94,7 +101,7 @@ function M.vector(v, what)
   if t == nil then core.raise("option", ("%s must be a tensor or list, got %s"):format(what, type(v))) end
   if t.ndim == 2 and t.shape[2] == 1 then return t:squeeze(2) end
   if t.ndim ~= 1 then
-    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, tostring(t.shape)))
+    core.raise("shape", ("%s must be a vector, got shape %s"):format(what, core.told(t)))
   end
   return t
 end

@@ -81,7 +81,22 @@ local function why(rest)
   print(columns and require "gibbous.reference.text".fitted(report, columns) or report)
 end
 
+--- The last interrupted fit goes on.
+local function continue(rest)
+  nothing_after(rest, ":continue")
+  local report <const>, fitted <const> = require "gibbous.gp.fit.resume".last()
+  if not report then complain "there is no interrupted fit, or its model is gone: a model with a name stays" end
+  local info <const> = fitted:fit{resume = report}
+  require "gibbous.prompt".print(info)
+  require "gibbous.prompt.results".keep(info)
+  require "gibbous.prompt.why".gave(info)
+end
+
 local function plot(rest) require "gibbous.prompt.picture"(compiled(rest)()):show() end
+
+local function cite(rest)
+  print(require "gibbous.cite".cite(rest == "" and nil or compiled(rest)()))
+end
 
 local function save(rest)
   write_file(needs_path(rest, ":save"), require "gibbous.prompt.inputs".script())
@@ -174,7 +189,9 @@ M.list = {
   {name = "mem", call = ":mem", line = "the memory that is held, and the lines that made the largest holders", run = memory},
   {name = "who", call = ":who", line = "the variables of the session, with the lines that made them", run = who},
   {name = "why", call = ":why", line = "what is known of the last numerical failure", run = why},
+  {name = "continue", call = ":continue", line = "goes on with the last fit that Ctrl-C ended", run = continue},
   {name = "plot", call = ":plot VALUES", line = "draws a vector, x and y, a matrix, a model or a figure", run = plot},
+  {name = "cite", call = ":cite VALUES", line = "BibTeX of what models, kernels and solvers go back to", run = cite},
   {name = "history", call = ":history [WORDS]",
     line = "entries of all sessions, and how they ended; --failed: those that failed", run = history},
   {name = "save", call = ":save FILE", line = "writes the entries that succeeded as a script", run = save},

@@ -50,7 +50,8 @@ local function of_value(topic, env, width)
   local class <const> = reference.class_of(value)
   if path ~= "" then
     local e <const> = class and along(class, path)
-    return e and text.of(e, width)
+    local ok <const>, f <const> = pcall(function() return value[path:match "[%w_]+$"] end)
+    return e and text.of(e, width, ok and path:match "^[.:][%w_]+$" and f or nil)
   end
   if class and reference.of(class) then
     return ("%s is %s%s\n\n%s"):format(name, article(class), class, text.of(reference.of(class), width))

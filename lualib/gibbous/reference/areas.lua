@@ -5,7 +5,7 @@ return {
   {"linalg", "Linear algebra"}, {"functions", "Functions of functions"}, {"param", "Parameters"}, {"kernels", "Kernels"},
   {"means", "Means"}, {"likelihoods", "Likelihoods"}, {"priors", "Priors"}, {"gp", "Gaussian processes"},
   {"predictions", "Predictions and reports"}, {"solvers", "Solvers and preconditioners"}, {"optim", "Optimisation"},
-  {"nn", "Neural networks"}, {"cluster", "Clustering"}, {"data", "Data and files"}, {"plot", "Figures"},
-  {"plan", "Plans"}, {"memory", "Memory"}, {"timing", "Time and profiles"}, {"mpi", "Several processes"},
-  {"shell", "The prompt and the command line"}, {"core", "Inside the library"},
+  {"nn", "Neural networks"}, {"cluster", "Clustering"}, {"data", "Data and files"}, {"plot", "Figures"}, {"sweep", "Sweeps"},
+  {"report", "Reports"}, {"plan", "Plans"}, {"memory", "Memory"}, {"timing", "Time and profiles"},
+  {"mpi", "Several processes"}, {"shell", "The prompt and the command line"}, {"core", "Inside the library"},
 }

@@ -17,11 +17,14 @@ end
 
 --- {name, line, words, names = whether names of the library are what it takes}, one a command, in the order of the entries.
 local function commands()
-  local list <const> = {}
+  local list <const>, by_name <const> = {}, {}
   for _, e in ipairs(reference.all()) do
     local name <const>, rest = (e.kind == "command" and e.call or ""):match "^gibbous (%l+)(.*)$"
-    if name and name ~= "script" then
+    if name and by_name[name] then           -- a verb of a command
+      table.insert(by_name[name].words, rest:match "^ (%l+)")
+    elseif name and name ~= "script" then
       list[#list + 1] = {name = name, line = e.line, words = words_of(rest), names = rest:find("topic", 1, true) ~= nil}
+      by_name[name] = list[#list]
     end
   end
   return list

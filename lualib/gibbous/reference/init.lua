@@ -201,14 +201,17 @@ end
 --- Has it a line of its own? A table of options has none: the options are those of what takes it.
 local function says_something(e) return e.line ~= "" and e.line ~= "-" end
 
+--- Does the text have the word? A single letter, which nearly every text has, is looked for among names of one letter alone.
+local function has(text, word) return #word > 1 and text:lower():find(word, 1, true) ~= nil end
+
 --- How well an entry fits a word: 4 its last name, 3 in its name, 2 in its sentence, 1 in its text or options, 0 not at all.
 local function fit(e, word)
   if e.short and e.short:lower() == word then return 4 end
-  if e.name:lower():find(word, 1, true) then return 3 end
-  if e.line:lower():find(word, 1, true) then return 2 end
-  if e.text:lower():find(word, 1, true) then return 1 end
+  if has(e.name, word) then return 3 end
+  if has(e.line, word) then return 2 end
+  if has(e.text, word) then return 1 end
   for _, o in ipairs(e.options) do
-    if o.key == word or o.text:lower():find(word, 1, true) then return 1 end
+    if o.key == word or has(o.text, word) then return 1 end
   end
   return 0
 end

@@ -40,8 +40,11 @@ dt { color: var(--faint); }
 dd { margin: 0; }
 .hidden { display: none; }
 @media (max-width: 50rem) {
-  nav { position: static; width: auto; border: 0; max-height: 50vh; }
+  nav { position: static; width: auto; border: 0; border-bottom: 1px solid var(--line); max-height: 50vh; }
   main { margin: 0; padding: 1rem; }
+  tr { display: block; padding: .2rem 0; }
+  td, td.type, td:first-child { display: block; width: auto; white-space: normal; padding: 0; }
+  h3 code { overflow-wrap: anywhere; }
 }
 </style>
 </head>

@@ -133,8 +133,11 @@ local function said_in(comment)
   return e
 end
 
---- The words of a command that are typed as they are: ":time" of ":time expr", "gibbous help" of "gibbous help [topic]".
-function M.command_name(call) return call:match "^:%l+" or call:match "^gibbous %l+" or call:match "^%S+" end
+--- The words of a command that are typed as they are: ":time" of ":time expr", "gibbous help" of "gibbous help [topic]", with the
+-- verb of a command that has verbs.
+function M.command_name(call)
+  return call:match "^:%l+" or call:match "^gibbous sweep %l+" or call:match "^gibbous %l+" or call:match "^%S+"
+end
 
 local function fill(e, comment)
   for key, value in next, said_in(comment) do e[key] = value end

@@ -2,6 +2,7 @@
 --- and settings that find them.
 local areas <const> = require "gibbous.reference.areas"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 -- Not of scripts.
 local LEFT_OUT <const> = {core = true, shell = true}
@@ -41,7 +42,7 @@ return function(directory)
       count = count + 1
     end
   end
-  print(("%d files of declarations in %s"):format(count, library))
+  print(("%s of declarations in %s"):format(counted(count, "file"), library))
   local settings <const> = directory .. "/.luarc.json"
   if core.file_exists(settings) then
     print(('%s is there and stays: it needs "workspace.library": ["%s"]'):format(settings, library))

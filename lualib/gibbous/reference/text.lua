@@ -1,5 +1,6 @@
 --- Entries of the documentation as plain text of a given width.
 local parse <const> = require "gibbous.reference.parse"
+local place <const> = require "gibbous.reference.place"
 local reference <const> = require "gibbous.reference"
 
 local M <const> = {}
@@ -66,8 +67,9 @@ local function members(lines, width, e)
   section(lines, width, e.name:match "^gb%." and "functions" or "methods", calls, name_of, text_of)
 end
 
---- An entry: the call, what it is, arguments, options, result, cost, errors, an example.
-function M.of(e, width)
+--- An entry: the call, what it is, arguments, options, result, cost, errors, where it is written, an example. f: the function that
+-- it is about, if it is at hand.
+function M.of(e, width, f)
   width = width or 100
   local lines <const> = {wrapped(e.call, width, "", "    ")}
   if e.text ~= "" then lines[#lines + 1] = wrapped(e.text, width, "  ") end
@@ -75,7 +77,7 @@ function M.of(e, width)
   section(lines, width, "options", e.options, function(o) return o.key end, typed)
   if e.kind == "class" then members(lines, width, e) end
   for _, part in ipairs{{"gives", e.returns and parse.plain_type(e.returns)}, {"cost", e.cost}, {"errors", e.errors},
-    {"see", #e.see > 0 and table.concat(e.see, ", ") or nil}} do
+    {"see", #e.see > 0 and table.concat(e.see, ", ") or nil}, {"source", place.of(e, f)}} do
     if part[2] then lines[#lines + 1] = wrapped(part[2], width, ("  %-6s "):format(part[1]), (" "):rep(9)) end
   end
   if e.example then

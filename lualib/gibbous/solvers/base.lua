@@ -29,7 +29,7 @@ end
 function Solver:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed: solver:solve(A, b)") end
   home.check("solve", at, bt, core.as_tensor(o.x0 or nil))
   return M.told(self:prepare(at):solve(bt, o.x0 or nil))
 end

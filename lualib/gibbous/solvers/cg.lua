@@ -6,7 +6,7 @@ local lazy <const> = require "gibbous.solvers.lazy"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
-local precond <const> = require "gibbous.precond"
+local settings <const> = require "gibbous.solvers.settings"
 
 local function tolerance(name, value)
   if value and value >= 1 then
@@ -89,7 +89,7 @@ function Cg:lazy(system, b, x0) return lazy.solve(self.o, system, b, x0) end
 function Cg:solve(a, b, opts)
   local o <const> = options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed: solver:solve(A, b)") end
   home.check("solve", at, bt, core.as_tensor(o.x0 or nil))
   local k <const>, noise <const> = lazy.split(self.o, at)
   local x <const> = core.solver(at, bt, lazy.settings(self.o, at, self.o.tol, {x0 = o.x0 or nil, k = k, noise = noise}))
@@ -160,8 +160,10 @@ object.settle(Cg, "a solver", base.sometimes)
 
 -- Construction --------------------------------------------------------------------------------------------------------------
 
-local SPEC <const> = {tol = "positive", train_tol = "positive", max_iter = "count", precond = precond.is,
-  probes = function(v) return v == "exact" or math.type(v) == "integer" end, seed = "integer", precision = {"full", "mixed"}}
+local function is_probes(v) return v == "exact" or math.type(v) == "integer", '"exact" or a whole number' end
+
+local SPEC <const> = {tol = "positive", train_tol = "positive", max_iter = "count", precond = settings.precond,
+  probes = is_probes, seed = "integer", precision = {"full", "mixed"}}
 
 --- Conjugate gradients. Cost: one product with A a step.
 --  tol         largest |b - A x| / |b| of a column; 1e-6, below 1

@@ -139,7 +139,7 @@ end
 function Cholesky:solve(a, b, opts)
   options.parse(opts, {x0 = "tensor"}, "solve")
   local at <const>, bt <const> = core.as_tensor(a), core.as_tensor(b)
-  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed") end
+  if at == nil or bt == nil then core.raise("option", "solve: a matrix and a right-hand side are needed: solver:solve(A, b)") end
   home.check_one("solve", at, bt)
   return base.told(self:prepare(at):solve(bt))
 end

@@ -9,7 +9,8 @@ local object <const> = require "gibbous.object"
 
 -- Of solvers by one algorithm or another, and the terms of a marginal likelihood.
 local Info <const> = object.record("gibbous.solve_info", "the report of a solve",
-  "message missing relative_jitter step digits residual_y residual_probes logdet standard_error")
+  "tol curve smallest_eigenvalue largest_eigenvalue message missing relative_jitter step digits "
+  .. "residual_y residual_probes logdet standard_error")
 local index <const> = Info.__index
 
 --- Takes over the report of the lazy tensor that the record speaks of.

@@ -6,7 +6,6 @@ local counted <const> = require "gibbous.counted"
 local home <const> = require "gibbous.solvers.home"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
-local precond <const> = require "gibbous.precond"
 local settings <const> = require "gibbous.solvers.settings"
 
 -- The record --------------------------------------------------------------------------------------------------------------
@@ -30,7 +29,8 @@ local Lanczos <const> = {__name = "gibbous.lanczos"}
 
 function Lanczos:__tostring()
   local o <const> = self.o
-  return ("lanczos(%d steps, %d probes%s)"):format(o.steps, o.probes, o.precond and ", " .. tostring(o.precond) or "")
+  return ("lanczos(%s, %s%s)"):format(counted(o.steps, "step"), counted(o.probes, "probe"),
+    o.precond and ", " .. tostring(o.precond) or "")
 end
 
 --- Q (n, t) with orthonormal columns, the first along q (n); T (t, t) = Q' A Q tridiagonal; and {steps, residual}: t, and
@@ -43,7 +43,7 @@ function Lanczos:run(a, q)
   return core.lanczos(at, qt, self.o.steps)
 end
 
-local function is_noise(v) return type(v) == "number" and v > 0 or core.type(v) == "tensor" end
+local function is_noise(v) return type(v) == "number" and v > 0 or core.type(v) == "tensor", "a number above 0, or a tensor (n)" end
 
 --- log det A for symmetric positive definite A (n, n), a number, and a gibbous.logdet_info. Probes depend on the seed
 -- alone: the same matrix gives the same value. o: k and noise, a number or one for each point (n), with A = k + noise I, where a
@@ -77,10 +77,11 @@ object.settle(Lanczos, "a solver")
 --- Lanczos: steps of one run (100); probes (32), seed and precond of logdet, and tol (1e-8): a probe stops where its
 -- residual is that small.
 return function(opts)
-  local o <const>, spec <const> = settings.options(opts, {steps = "count", precond = precond.is},
-    {tol = 1e-8, steps = 100, probes = 32, seed = 0}, "gb.solvers.lanczos")
+  if type(opts) == "table" and opts.max_iter ~= nil then
+    core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?")
+  end
+  local o <const>, spec <const> = settings.options(opts, {steps = "count", precond = settings.precond},
+    {tol = 1e-8, steps = 100, probes = 32, seed = 0}, "gb.solvers.lanczos", {"max_iter", "train_tol"})
   if o.steps == 0 then core.raise("option", "gb.solvers.lanczos: steps must be 1 or more") end
-  if o.max_iter then core.raise("option", "gb.solvers.lanczos: unknown option 'max_iter', did you mean 'steps'?") end
-  spec.max_iter = nil
   return object.made(Lanczos, {o = o}, "gb.solvers.lanczos", spec)
 end

@@ -1,7 +1,7 @@
 --- Minimal residuals: A is any lazy symmetric matrix, definite or not, and is never stored, only multiplied.
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
-local precond <const> = require "gibbous.precond"
+local settings <const> = require "gibbous.solvers.settings"
 
 local function run(self, system, b, x0)
   local o <const> = self.o
@@ -17,7 +17,7 @@ end
 -- positive definite; probes and seed of the log determinant in a model's fit. A system without a solution gives x of least
 -- residual and the reason "singular". Cost: one product with A a step.
 return function(opts)
-  local o <const>, spec <const> = base.options(opts, {precond = precond.is}, {tol = 1e-6, max_iter = 1000, probes = 16, seed = 0},
-    "gb.solvers.minres")
+  local o <const>, spec <const> = base.options(opts, {precond = settings.precond},
+    {tol = 1e-6, max_iter = 1000, probes = 16, seed = 0}, "gb.solvers.minres")
   return base.new(o, {run = run, text = text}, "gb.solvers.minres", spec)
 end

@@ -1,6 +1,7 @@
 --- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
 local core <const> = require "gibbous.core"
 local identity <const> = require "gibbous.sweep.identity"
+local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
 local options <const> = require "gibbous.options"
 local script <const> = require "gibbous.sweep.script"
@@ -10,8 +11,9 @@ local text <const> = require "gibbous.sweep.text"
 local words_of <const> = require "gibbous.sweep.words"
 
 local verbs <const> = {}
+for name, f in pairs(look.verbs) do verbs[name] = f end
 
-local SOME_FAILED <const>, INTERRUPTED <const> = 3, 130
+local SOME_FAILED <const>, REQUEUE <const>, INTERRUPTED <const>, TERMINATED <const> = 3, 99, 130, 143
 
 -- Registering -----------------------------------------------------------------------------------------------------------------
 
@@ -44,11 +46,13 @@ local function recheck_data(self)
   return n
 end
 
-local function keep_script(self, path)
+local function keep_script(self, path, code)
   local f <const> = io.open(path, "rb")
   local content <const> = f and f:read "a" or ""
   if f then f:close() end
-  self:set("script", self:keep("script", content))
+  local digest <const> = self:keep("script", content)
+  self:set("script", digest)
+  self:set("script of " .. code, digest)
   self:set("script_path", path)
 end
 
@@ -71,7 +75,7 @@ local function register(study, code, path, folder, carrier)
   self:set("name", study.name)
   self:set("metric", study.metric)
   self:set("goal", study.goal)
-  keep_script(self, path)
+  keep_script(self, path, code)
   local changed <const> = recheck_data(self)
   if changed > 0 then io.stderr:write(("gibbous: data files have changed: %d finished trials run again\n"):format(changed)) end
   self:recover((select(3, machine.process())), machine.is_alive)
@@ -102,8 +106,10 @@ local function coordinate(study, self, path, o, rest, stays)
     words = rest, more = more, stays = stays})
 end
 
---- Runs the pending trials of the study; alone: as the only one that says so.
+--- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is
+-- nearly over; TERM) gives running trials back; a worker's status then says that it may be started again.
 local function run(words, alone)
+  core.heed()
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   local folder <const> = script.folder(study, o.store)
@@ -119,8 +125,10 @@ local function run(words, alone)
       io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
       error(result, 0)
     end
-    io.stderr:write("gibbous: interrupted; the same line goes on from here\n")
-    return INTERRUPTED
+    local signal <const> = core.heeded()
+    io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
+      or "interrupted"))
+    return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
   return (result.halted or text.tally(self).failed > 0) and SOME_FAILED or true
@@ -148,16 +156,9 @@ end
 
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
---- A store to look at: of a script, or by its folder. Gives the store, and the study where there is a script.
-local function look(where, o)
-  if store.is(where) then return store.open(where, "read"), nil end
-  local study <const>, code <const> = script.load(where)
-  return store.open(script.folder(study, o.store), "read"), study, code
-end
-
 function verbs.ls(words)
   local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
-  local self <close> = look(where, o)
+  local self <close> = look.open(where, o)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
     if not o.class or t.class == o.class then
@@ -174,7 +175,7 @@ end
 
 function verbs.show(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string"}, "SCRIPT|STORE", "N")
-  local self <close> = look(where, o)
+  local self <close> = look.open(where, o)
   local t <const> = self:trials("number = ?", math.tointeger(tonumber(rest[1])))[1]
   if not t then core.raise("index", ("there is no trial %s in %s"):format(rest[1], self.folder)) end
   print(require "gibbous.sweep.page"(self, t))
@@ -201,13 +202,36 @@ function verbs.rerun(words)
   return true
 end
 
+local slurm_options <const> = {j = "count", jobs = "count", store = "string", time = "string", array = "count",
+  ["at-once"] = "count", cpus = "count", mem = "string", gpus = "count", partition = "string"}
+
+function verbs.slurm(words)
+  local path <const>, o <const>, rest <const> = words_of(words, slurm_options, "SCRIPT")
+  local study <const> = script.load(path, rest)
+  io.write(require "gibbous.sweep.slurm".text(study, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
+    store = o.store, time = o.time or "24h", array = o.array or 1, at_once = o["at-once"], cpus = o.cpus, memory = o.mem,
+    gpus = o.gpus, partition = o.partition}, rest))
+  return true
+end
+
+function verbs.replay(words)
+  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", except = "string", limit = "string"},
+    "SCRIPT", "N")
+  local number <const> = table.remove(rest, 1)
+  local study <const>, code <const> = script.load(path, rest)
+  local self <close> = store.open(script.folder(study, o.store), "read")
+  return require "gibbous.sweep.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
+    limit = machine.limit(o.limit or study.limit, "--limit"), except = o.except})
+end
+
 --- Runs a verb.
 return function(words)
   local verb <const> = table.remove(words, 1)
   local f <const> = verbs[verb or ""]
   if not f then
     local near <const> = verb and options.nearest(verb, verbs)
-    io.stderr:write(("gibbous: sweep takes a verb: run, work, plan, ls, show, rerun, table, plot, export, watch, report, slurm%s\n")
+    io.stderr:write(("gibbous: sweep takes a verb: run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, export, "
+      .. "report, slurm%s; gibbous help gibbous sweep VERB says what one does\n")
       :format(near and ("; did you mean '%s'?"):format(near) or ""))
     return false
   end

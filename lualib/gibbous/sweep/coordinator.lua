@@ -59,7 +59,7 @@ local function take(self)
   local device <const> = free_device(self)
   if #self.running >= self.jobs or not device then return false end
   local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit,
-    least = self.least, now = os.time(), device = device ~= "" and device or nil}
+    least = self.least, now = core.now(), device = device ~= "" and device or nil}
   if not row then return false end
   start(self, row)
   return true
@@ -98,7 +98,7 @@ local function settle(self, r, how)
     if class == "interrupted" then return self.store:release(r.row, {}) end
     if how.exit == trial.UNTOLD then return halt_untold(self, r) end
     self.store:acknowledge(r.row, {class = class, message = message, fingerprint = failure.fingerprint(class, message),
-      seconds = core.clock() - r.began, ended = os.time(), resident = how.peak})
+      seconds = core.clock() - r.began, ended = core.now(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
     self.store:measured(row, how.peak)

@@ -1,7 +1,6 @@
 --- A study from its script, and where its store lies.
 local core <const> = require "gibbous.core"
 local identity <const> = require "gibbous.sweep.identity"
-local sweep <const> = require "gibbous.sweep"
 
 local M <const> = {}
 
@@ -25,7 +24,7 @@ function M.load(path, words)
   local chunk <const>, why <const> = loadfile(path, "t")
   if not chunk then core.raise(core.file_exists(path) and "format" or "io", tostring(why)) end
   local study <const> = chunk(table.unpack(words or {}))
-  if not sweep.is(study) then
+  if core.type(study) ~= "sweep" then
     core.raise("option", ("%s gives %s: a script of a sweep ends with  return gb.sweep{...}"):format(path,
       study == nil and "nothing" or "a " .. core.type(study)))
   end

@@ -166,7 +166,7 @@ function M.run(study, store, row, o)
   local last <const>, last_result <const> = pcall(outcome, t, ok, result)
   local out <const> = last and last_result
     or {class = "error", message = failure.text(last_result), fingerprint = failure.fingerprint("error", failure.text(last_result))}
-  out.seconds, out.ended, out.peak, out.environment = core.clock() - t.began, os.time(), peak(), o.environment
+  out.seconds, out.ended, out.peak, out.environment = core.clock() - t.began, core.now(), peak(), o.environment
   local digests <const> = seen.digests()
   out.data = next(digests) and core.json_encode(digests) or nil
   if out.message then io.stderr:write(out.message, "\n") end

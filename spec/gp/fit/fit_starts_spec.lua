@@ -283,7 +283,8 @@ describe("a descent", function()
         return {value = 2}
       end}, {restarts = 0, on_step = function(s) told[#told + 1] = {s.step, s.value, s.solve and s.solve.iterations or 0} end}))
     end)
-    assert.same({solves = 5, iterations = 23, residual = 0.5, condition = 30, unconverged = 1}, info.solve_log)
+    assert.same({solves = 5, iterations = 23, residual = 0.5, condition = 30, unconverged = 1,
+      worst = {iterations = 4, residual = 0.25, condition = 30, reason = "slow"}}, info.solve_log)
     assert.same({{0, 5, 3}, {1, 2, 6}, {2, 3, 0}, {3, 2, 0}, {4, 9, 0}, {5, 8, 0}}, told)
     assert.same({0.5, 3, true}, {info.gradient_norm, info.log_likelihood_error, info.converged})
   end)
@@ -441,7 +442,8 @@ describe("a fit of nothing free", function()
     local solved <const> = fitted(function() return 7 end,
       {solve = {iterations = 4, residual = 0.5, condition = 3, converged = false,
       reason = "slow", standard_error = 3}})
-    assert.same({{solves = 1, iterations = 4, residual = 0.5, condition = 3, unconverged = 1}, "the solver: slow", 1.5},
+    assert.same({{solves = 1, iterations = 4, residual = 0.5, condition = 3, unconverged = 1,
+      worst = {iterations = 4, residual = 0.5, condition = 3, reason = "slow"}}, "the solver: slow", 1.5},
       {solved.solve_log, solved.reason, solved.log_likelihood_error})
   end)
 

@@ -182,7 +182,7 @@ describe("odd data", function()
 
   it("of a shape that nearly fits", function()
     local m <const> = model()
-    raises("shape", "y must be (12), got shape 12x1; use y:squeeze(2)", m.fit, m, x, y:unsqueeze(2))
+    raises("shape", "y must be (12), got shape 12x1 beside x 12x2; use y:squeeze(2)", m.fit, m, x, y:unsqueeze(2))
     raises("shape", "y must be (12), got shape 1x12", m.fit, m, x, y:unsqueeze(1))
     raises("shape", "x has 12 rows, y must be (12), got shape 11", m.fit, m, x, y:slice(1, 1, 11))
     raises("dtype", "fit: x is f64, y is f32", m.fit, m, x, y:to{dtype = "f32"})
@@ -225,7 +225,7 @@ describe("data that do not go with the model", function()
     local cases <const> = {
       {gb.gp.exact{kernel = K.rbf{}, noise = gb.full({12}, 0.1), solver = "direct"}, x:slice(1, 1, 3),
         "noise has 12 variances for 3"},
-      {gb.gp.exact{kernel = K.rbf{ard = true}, solver = "direct"}, gb.ones(3, 1), "2 lengthscales for inputs with 1 columns"},
+      {gb.gp.exact{kernel = K.rbf{ard = true}, solver = "direct"}, gb.ones(3, 1), "2 lengthscales for inputs with 1 column"},
     }
     for _, case in ipairs(cases) do
       local m <const>, other <const>, text <const> = table.unpack(case)

@@ -199,7 +199,8 @@ describe("the diagnosis", function()
     assert.equal("use f64: condition 1e+20 leaves 0.0 digits there",
       diagnosis(gb.tensor({{0}, {50}}, {dtype = "f32"}), nil, K.rbf{}, 1e-20, nil).remedies[1])
     assert.same({"look at the kernel: it is not positive definite, the covariance has an eigenvalue of -1.7 or less",
-      "average the 2 rows that have a twin, such as 1 and 2, or give them noise", "raise the noise to 3.7 or more; it is 0.3"},
+      "give x a column that differs between rows: as it is, the kernel sees one point 2 times",
+      "average the 2 rows that have a twin, such as 1 and 2, or give them noise"},
       of({0, 0}, 0.3, negative{}))
   end)
 
@@ -207,9 +208,9 @@ describe("the diagnosis", function()
     local d <const> = diagnosis(gb.tensor{{1, 2}, {3, 4}, {5, 0 / 0}}, nil, K.rbf{}, 0.1, nil)
     assert.equal([[
 the covariance of 3 points, f64, could not be factored (not_pd)
-  x: 1 values are not finite, the first in row 3, column 2
-  1. drop the rows of the 1 values of x that are not finite, from row 3 on
-  2. mask them in y: missing = "mask" leaves out 1 values
+  x: 1 value is not finite, the first in row 3, column 2
+  1. drop the rows of x with a value that is not finite, from row 3 on
+  2. mask them in y: missing = "mask" leaves out 1 value
   3. look at how row 3, column 2 of x was made]], tostring(d))
   end)
 
@@ -223,14 +224,14 @@ the covariance of 3 points, f64, could not be factored (not_pd)
 the covariance of 4 points, f64, could not be factored (nan)
   it failed at row 3, whose nearest is row 1 at distance 0.25
   rows 1 and 2 are nearest, at distance 0.125; 2 rows have a twin at distance 0
-  columns have spreads from 0 to 2 and means up to 6 spreads from 0
+  columns have spreads from 0 to 2 and means up to 6 spreads from 0; column 3 of x is constant
   noise 0.001, largest eigenvalue about 4, condition about 1e+05: 11.0 of 16.0 digits are left
   1. one
   2. two]], tostring(d))
     d.of_pivot, d.nearest, d.scale, d.condition, d.dtype = nil, nil, {{mean = 0.125, spread = 0.5}, {mean = 7, spread = 0}}, 1e20,
       "f32"
     assert.matches("it failed at row 3\n  there is one row\n  columns have spreads from 0 to 0.5 and means up to 0.25 "
-      .. "spreads from 0\n", tostring(d))
+      .. "spreads from 0; column 2 of x is constant\n", tostring(d))
     assert.matches("condition about 1e%+20: 0.0 of 7.2 digits are left", tostring(d))
     d.pivot = nil
     assert.is_nil(tostring(d):find("it failed", 1, true))

@@ -10,10 +10,10 @@ local function run(f, x, o)
   local reason <const>, converged <const>, steps <const> = lbfgs.minimize(function(v)
     points = points + 1
     return f(v)
-  end, x, settings, function(step, v, value)
-    assert.is_true(#values == 0 and step == 0 or step > heard)
-    at, heard = v, step
-    values[#values + 1] = value
+  end, x, settings, function(s)
+    assert.is_true(#values == 0 and s.step == 0 or s.step > heard)
+    at, heard = s.x, s.step
+    values[#values + 1] = s.value
   end)
   return {x = at, values = values, points = points, reason = reason, converged = converged, steps = steps}
 end

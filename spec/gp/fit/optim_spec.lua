@@ -320,7 +320,7 @@ describe("a minimisation, to the letter,", function()
     support.with(quasi_newton, {minimize = function(evaluate, from, settings, report)
       got.from, got.settings = from, settings
       got.first = table.pack(evaluate(from))
-      report(0, from, got.first[1], got.first[2])
+      report{step = 0, x = from, value = got.first[1], g = got.first[2]}
       if x then got.second = table.pack(evaluate(x)) end
       return "reason", true, 7
     end}, function() got.info = optim.run(f, root, o or {}) end)
@@ -484,7 +484,7 @@ describe("a minimisation, to the letter,", function()
       {"gb.optim.minimize: option 'lr' must be a positive number, got number 0", optim.minimize, print, p, {lr = 0}},
       {"gb.optim.minimize: option 'tol' must be a positive number, got number 0", optim.minimize, print, p, {tol = 0}},
       {"gb.optim.minimize: option 'ftol' must be a positive number, got number 0", optim.minimize, print, p, {ftol = 0}},
-      {"gb.optim.minimize: option 'on_step' must be function, got number 0", optim.minimize, print, p, {on_step = 0}},
+      {"gb.optim.minimize: option 'on_step' must be a function, got number 0", optim.minimize, print, p, {on_step = 0}},
       {"gb.optim.lbfgs: option 'steps' must be a whole number, 0 or more, got number -1", optim.lbfgs, p, {steps = -1}},
       {"gb.optim.sgd: option 'lr' must be a positive number, got number -1", optim.sgd, p, {lr = -1}},
       {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.sgd(p).step, print},

@@ -138,7 +138,7 @@ describe("a prior, to the letter,", function()
         for _, v in ipairs{0, -1, 0 / 0} do
           assert.equal(("gb.priors.%s: %s must be above 0"):format(name, key), raises("option", "", P[name], {[key] = v}).message)
         end
-        assert.equal(("gb.priors.%s: option '%s' must be number, got string x"):format(name, key),
+        assert.equal(("gb.priors.%s: option '%s' must be a number, got string x"):format(name, key),
           raises("option", "", P[name], {[key] = "x"}).message)
       end
     end

@@ -86,7 +86,7 @@ describe("plain data of objects", function()
     assert.is_true(rawequal(own, read(out, w.tensors, {}, {functions = {net = own}})))
     near({3, {1, 2}}, {own.w, own.deep[1].value:totable()}, 0)
     local other <const> = setmetatable({w = gb.param(0)}, {__call = f})
-    assert.equal("'net' has 1 parameters, the one that was saved had 2",
+    assert.equal("'net' has 1 parameter, the one that was saved had 2",
       raises("format", "", read, out, w.tensors, {}, {functions = {net = other}}).message)
     local named <const> = setmetatable({v = gb.param(0), deep = {gb.param{0, 0}}}, {__call = f})
     assert.equal("'net': parameter w (f64 ()) was saved, the one given is v (f64 ())",

@@ -93,7 +93,7 @@ describe("variances", function()
     local p <const> = gb.gp.exact{kernel = bad{}, noise = 4}:condition(t, t):predict(gb.tensor{0.05, 30})
     assert.is_true(p.f_var[2]:ne(p.f_var[2]):item())
     assert.equal(1, p.info.invalid)
-    assert.matches("1 variances lost to rounding", tostring(p.info))
+    assert.matches("1 variance lost to rounding", tostring(p.info))
   end)
 
   it("by a solver are above the exact ones, by no more than its tolerance of themselves", function()

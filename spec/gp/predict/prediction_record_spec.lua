@@ -180,7 +180,8 @@ describe("the record of a prediction", function()
     local low <const>, high <const> = p:interval(0.5, {of = "f"})
     near({2 - 0.6744897501960817, 2 + 0.6744897501960817}, {low[2]:item(), high[2]:item()}, 1e-9)
     for _, level in ipairs{0, 1, -1, "x", 0 / 0} do
-      raises("option", ("interval: the level must be between 0 and 1, got %s"):format(level ~= level and "nan" or level),
+      raises("option", ("interval: the level must be between 0 and 1, got %s"):format(
+        level ~= level and "nan" or level == "x" and "string x" or level),
         p.interval, p, level)
     end
     raises("option", "interval: option 'of' must be one of y, f, got string g", p.interval, p, 0.9, {of = "g"})

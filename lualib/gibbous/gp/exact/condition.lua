@@ -3,6 +3,7 @@
 local cache <const> = require "gibbous.gp.exact.posterior_cache"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.data"
 local fantasies <const> = require "gibbous.gp.exact.fantasies"
@@ -94,10 +95,11 @@ local function noise_of(f, parts, x, given)
   if (f.x == nil or #f.x == 0) and given == nil then return nil end            -- it was made for these observations
   if given == nil then
     core.raise("option",
-      ("condition: the model's noise is known per observation: give noise = a tensor of %d variances"):format(#x))
+      ("condition: the model's noise is known per observation: give noise = a tensor of %s"):format(counted(#x, "variance")))
   end
   if given.ndim ~= 1 or #given ~= #x then
-    core.raise("shape", ("condition: %d variances are needed, got shape %s"):format(#x, tostring(given.shape)))
+    core.raise("shape", ("condition: %s needed, got shape %s"):format(#x == 1 and "1 variance is" or #x .. " variances are",
+      core.told(given)))
   end
   if not (#given == 0 or given:min():item() >= 0 and given:max():item() < math.huge) then
     core.raise("option", "condition: noise variances must be 0 or more and finite")

@@ -196,11 +196,11 @@ end
 local function check(f, x, y)
   local xs <const>, ys <const> = core.as_tensor(x), core.as_tensor(y)
   if xs.ndim == 3 and (ys.ndim ~= 2 or #ys ~= #xs or ys.shape[2] ~= xs.shape[2]) then
-    core.raise("shape", ("condition: x has shape %s, y must be %dx%d, got shape %s"):format(tostring(xs.shape), #xs,
-      xs.shape[2], tostring(ys.shape)))
+    core.raise("shape", ("condition: x has shape %s, y must be %dx%d, got shape %s"):format(core.told(xs), #xs,
+      xs.shape[2], core.told(ys)))
   end
   if ys.numel == 0 then
-    core.raise("shape", ("condition: fantasies need observations, y has shape %s"):format(tostring(ys.shape)))
+    core.raise("shape", ("condition: fantasies need observations, y has shape %s"):format(core.told(ys)))
   end
   local shared <const> = xs.ndim < 3
   local z <const> = kernels.points(shared and xs or xs:reshape(#xs * xs.shape[2], xs.shape[3]), "condition: x")

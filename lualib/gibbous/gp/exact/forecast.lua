@@ -3,6 +3,7 @@
 -- the conditioning of the covariance, which is a bound: text says which.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local solver_choice <const> = require "gibbous.gp.exact.solver_choice"
 local covariance <const> = require "gibbous.gp.covariance"
 local model <const> = require "gibbous.gp.model"
@@ -54,8 +55,9 @@ local function solves(f, solver, count)
   local one <const> = planned{f.kernel(f.x):matmul(columns)}
   local steps <const> = steps_of(f, solver)
   local batches <const> = (count + width - 1) // width
-  local text <const> = batches == 1 and width == 1 and "a solve" or batches == 1 and ("a solve of %d columns"):format(width)
-    or ("%d solves of %d columns"):format(batches, width)
+  local wide <const> = counted(width, "column")
+  local text <const> = batches == 1 and width == 1 and "a solve" or batches == 1 and "a solve of " .. wide
+    or ("%d solves of %s"):format(batches, wide)
   return {seconds = one.seconds and one.seconds * (steps + 1) * batches, text = text, steps = true,
     bytes = one.bytes + solver_choice.working_bytes(n, width, solver)}
 end
@@ -145,8 +147,8 @@ local NAMES <const> = {mean = "the mean", f_var = "the variances", f_cov = "the 
 --- Of fantasies of a model without data.
 local function prior_of(f, t, key)
   local w <const> = planned{key == "f_cov" and f.kernel(t) or f.kernel:diag(t)}
-  return {what = ("%s of %d points: fantasies of the prior"):format(NAMES[key], #t), bytes = w.bytes, minimum = w.minimum,
-    kept = w.bytes, seconds = w.seconds}
+  return {what = ("%s of %s: fantasies of the prior"):format(NAMES[key], counted(#t, "point")), bytes = w.bytes,
+    minimum = w.minimum, kept = w.bytes, seconds = w.seconds}
 end
 
 --- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local covariance <const> = require "gibbous.gp.covariance"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
+local parameter_values <const> = require "gibbous.gp.report.values"
 local raised <const> = require "gibbous.raised"
 local solver_choice <const> = require "gibbous.gp.exact.solver_choice"
 local solvers <const> = require "gibbous.solvers"
@@ -103,7 +104,7 @@ function M.guarded(self, what, f)
   if not raised.is(err, "not_pd") or not core.source "gibbous.gp.report.diagnosis" then error(err, 0) end
   local diagnosis <const> = M.diagnose(self, err)
   core.raise("not_pd", ("%s: %s\n%s"):format(what, err.message, tostring(diagnosis)),
-    {diagnosis = diagnosis, order = err.order})
+    {diagnosis = diagnosis, order = err.order, parameters = parameter_values(self)})
 end
 
 return M

@@ -1,6 +1,7 @@
 --- One descent of a fit: the optimiser on a model's objective, in the precision that resolves it.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local optim <const> = require "gibbous.optim"
 local param <const> = require "gibbous.param"
@@ -10,7 +11,12 @@ local raised <const> = require "gibbous.raised"
 local M <const> = {}
 local fields <const> = model.fields
 
--- A run of a fit: {algorithm, log, realise, units}; 'realise' computes tensors within the budget.
+-- A run of a fit: {solver, log, history, realise, units}; 'realise' computes tensors within the budget.
+--
+-- What goes on from where it ended is a 'place' of a descent, {wide, own, first, raws, state, best}: wide: the twin in f64 computes
+-- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the
+-- descent in f32 that one in f64 follows, and raws, where that began; state: of the optimiser; best: of the values so far. All are
+-- numbers but raws, which are as large as the parameters.
 
 --- The unconstrained values of a list of parameters.
 function M.raw_values(list)
@@ -34,7 +40,7 @@ local function progress(label)
     local now <const> = core.clock()
     if now - began < QUICK or not progress_line.is_due(state, now) then return end
     said = true
-    local solve <const> = s.solve and ("  %d iterations"):format(s.solve.iterations) or ""
+    local solve <const> = s.solve and ("  %s"):format(counted(s.solve.iterations, "iteration")) or ""
     progress_line.say(("%s step %d  value %.4f  |g| %.3g%s"):format(label, s.step, s.value, s.gradient_norm, solve))
   end, function() if said then progress_line.clear() end end
 end
@@ -42,10 +48,34 @@ end
 --- The solver's log of a fit: how many solves, their iterations, the worst residual and condition.
 function M.new_log() return {solves = 0, iterations = 0, residual = 0.0, condition = 0.0, unconverged = 0} end
 
+-- What is kept of the worst solve that missed its tolerance: numbers.
+local OF_WORST <const> = {"reason", "iterations", "tol", "residual", "condition", "curve", "smallest_eigenvalue",
+  "largest_eigenvalue"}
+
+local MOST <const> = 4096                  -- steps of a history; of a longer one every second is kept, again and again
+
+--- The history of a fit: its steps as they are made.
+function M.new_history() return {list = {}, stride = 1, seen = 0} end
+
+local function record(history, s)
+  local list <const> = history.list
+  history.seen = history.seen + 1
+  if (history.seen - 1) % history.stride ~= 0 then return end
+  list[#list + 1] = {step = s.step, value = s.value, gradient_norm = s.gradient_norm,
+    residual = s.solve and s.solve.residual or nil}
+  if #list < MOST then return end
+  for i = 1, MOST do list[i] = list[2 * i - 1] end
+  history.stride = 2 * history.stride
+end
+
 local function add_solve(log, s)
   log.solves, log.iterations = log.solves + 1, log.iterations + s.iterations
   log.residual, log.condition = math.max(log.residual, s.residual), math.max(log.condition, s.condition)
-  if not s.converged then log.unconverged = log.unconverged + 1 end
+  if s.converged then return end
+  log.unconverged = log.unconverged + 1
+  if log.worst and log.worst.residual >= s.residual then return end
+  log.worst = {}
+  for _, name in ipairs(OF_WORST) do log.worst[name] = s[name] end
 end
 
 -- Of the square of a solve's tolerance: values err by the square of the residual.
@@ -59,16 +89,21 @@ local function resolution_of(solver)
 end
 
 --- The optimiser on the objective of 'worker', the model or its twin in f64: pcall's results, the record with what belongs to
--- the best point, or the error and then the best value before it. before: steps made already.
-local function optimise(self, worker, o, run, line, before)
+-- the best point, or the error and then the best value before it. before: steps made already. It goes on from 'place', and leaves
+-- there where it ended.
+local function optimise(self, worker, o, run, line, before, place)
   local f <const> = fields(worker)
   local best <const> = {value = math.huge}
+  for key, v in pairs(place.best or {}) do best[key] = v end
   local solves = {}                                 -- of the points tried since the last step, by their values
   local function on_step(s)
     s.solve = solves[s.value]
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
     s.step = s.step + before
+    core.fit_at(s.step, s.value)
+    place.best = best
+    record(run.history, s)
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
   end
@@ -85,8 +120,8 @@ local function optimise(self, worker, o, run, line, before)
   end
   local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
     steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
-    realise = realise, resolution = resolution_of(run.solver), units = run.units})
-  if ok then info.gradient_norm, info.solve = best.gradient_norm, best.solve end
+    realise = realise, resolution = resolution_of(run.solver), units = run.units, from = place.state})
+  if ok then info.gradient_norm, info.solve, place.state = best.gradient_norm, best.solve, optim.state(info) end
   return ok, info, best.value
 end
 
@@ -103,14 +138,25 @@ local function worker_of(self, run)
   return run.solver == "direct" and model.posterior(self).worker(self) or self
 end
 
+--- The same record, apart from the first.
+local function copied(info)
+  local out <const> = {}
+  for key, v in next, info do out[key] = v end
+  return setmetatable(out, getmetatable(info))
+end
+M.copied = copied
+
 --- A descent that f32 has brought to where it no longer resolves the covariance goes on in f64, if memory holds that: its record
 -- with what was done before, or the record there is.
-local function finished(self, o, run, line, info)
+local function finished(self, o, run, line, info, place)
   local worker <const> = worker_of(self, run)
   if rawequal(worker, self) or info.interrupted then return true, info end
   local list <const> = param.collect(self)
-  local best <const> = M.raw_values(list)
-  local ok <const>, rest <const> = optimise(self, worker, o, run, line, info.iterations)
+  local best <const> = place.first and place.raws or M.raw_values(list)
+  if not place.first then
+    place.first, place.raws, place.state, place.best = copied(info), best, nil, nil
+  end
+  local ok <const>, rest <const> = optimise(self, worker, o, run, line, info.iterations, place)
   if ok and rest.value < math.huge then
     for _, name in ipairs{"iterations", "evaluations", "setbacks"} do rest[name] = rest[name] + info[name] end
     rest.precision = "f64"
@@ -122,19 +168,34 @@ local function finished(self, o, run, line, info)
   return true, info
 end
 
---- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
--- The parameters end at this start's best point either way.
-function M.attempt(self, o, run, label)
-  local line <const>, done <const> = progress(label)
-  local worker = worker_of(self, run)
-  local ok, info, reached = optimise(self, worker, o, run, line, 0)
+--- The descent of one start, by whichever model memory allows: as optimise.
+local function descend(self, o, run, line, place)
+  if place.wide == nil then place.wide = not rawequal(worker_of(self, run), self) end
+  local worker = place.wide and not place.own and model.posterior(self).worker(self, "f64") or self
+  local ok, info, reached = optimise(self, worker, o, run, line, 0, place)
   if not ok and not rawequal(worker, self) and is_too_large(info) then
-    worker = self
-    ok, info, reached = optimise(self, worker, o, run, line, 0)
+    worker, place.own = self, true
+    ok, info, reached = optimise(self, worker, o, run, line, 0, place)
   elseif ok then
     info.precision = fields(worker).x.dtype
-    if rawequal(worker, self) then ok, info = finished(self, o, run, line, info) end
+    if rawequal(worker, self) and not place.own then ok, info = finished(self, o, run, line, info, place) end
   end
+  return ok, info, reached
+end
+
+--- One start: the optimiser's record, with what belongs to the best point; or nil, the error, and the best value before it.
+-- The parameters end at this start's best point either way. It goes on from 'place' (empty: it begins), and leaves there where it
+-- ended.
+function M.attempt(self, o, run, label, place)
+  local line <const>, done <const> = progress(label)
+  local ok, info, reached
+  core.fit_begin(o.steps or optim.usual_steps(o.method))
+  if place.first then
+    ok, info = finished(self, o, run, line, copied(place.first), place)
+  else
+    ok, info, reached = descend(self, o, run, line, place)
+  end
+  core.fit_end()
   done()
   if not ok then return nil, info, reached end
   return info

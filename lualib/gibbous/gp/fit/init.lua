@@ -11,11 +11,13 @@ local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local restarts <const> = require "gibbous.gp.fit.restarts"
+local resume <const> = require "gibbous.gp.fit.resume"
 local starts <const> = require "gibbous.gp.fit.starts"
 
 local fields <const> = model.fields
 
-local SPEC <const> = {restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any", missing = data.missing}
+local SPEC <const> = {resume = "table", restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any",
+  missing = data.missing}
 for key, kind in pairs(optim.spec) do SPEC[key] = kind end
 
 local function any_free(list)
@@ -69,30 +71,42 @@ local function seeded(solver, seed)
   return algorithm.with_options(solver, {seed = seed})
 end
 
---- Fits a model that computes to the data that it holds. masked: missing values that were left out.
-local function fit(self, o, budget, masked)
+--- Can a fit that ended so go on? One of several starts only where it was interrupted.
+local function can_go_on(best, total)
+  return best.interrupted or best.reason == optim.LIMIT and total.restarts == 0
+end
+
+--- Fits a model that computes to the data that it holds. masked: missing values that were left out. from: what a fit goes on from
+-- (fit/resume.lua), nil for one that begins. Gives its report and, where it can go on, what from.
+local function fit(self, o, budget, masked, from)
   local f <const>, of <const> = fields(self), model.posterior(self)
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
   local list <const>, names <const> = param.collect(self)
-  local scales <const> = starts.begin(self, list)
-  f.active, f.state = seeded(of.decide(self, budget), o.seed), nil
+  local more <const> = from and from.more or {}
+  local scales <const> = starts.begin(self, list, from and (more.scales or {}))
+  f.active, f.state = more.active or seeded(of.decide(self, budget), o.seed), nil
   check_priors(list, names)
   local shared <const> = taken_over(self, list, names)
-  local run <const> = {solver = f.active, log = descent.new_log(), realise = within(budget), units = starts.units(self)}
-  local best, total
+  local run <const> = {solver = f.active, log = more.log or descent.new_log(), history = more.history or descent.new_history(),
+    realise = within(budget), units = more.units or starts.units(self)}
+  local best, total, at
   of.guarded(self, "fit", function()
     if any_free(list) then
-      best, total = restarts.run(self, o, run, list, scales)
+      best, total, at = restarts.run(self, o, run, list, scales, from and from.at)
     else
       best = descent.nothing_free(self, o, run)
       total = {evaluations = 1, setbacks = 0, failed_starts = 0, restarts = 0}
     end
   end)
   local probes <const> = algorithm.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
-  f.info = new_report(self, best, total, {seconds = core.clock() - start, masked = masked, floor = floor, shared = shared,
-    log = run.log, restarts = total.restarts, seed = o.seed or probes, objective = o.objective or "mll"})
-  return f.info
+  local seconds <const> = (more.seconds or 0) + core.clock() - start
+  f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, shared = shared,
+    log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
+    objective = o.objective or "mll"})
+  local keeps <const> = at and can_go_on(best, total)
+  return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, history = run.history,
+    units = run.units, seconds = seconds, masked = masked}
 end
 
 local methods <const> = {}
@@ -107,6 +121,8 @@ local methods <const> = {}
 --    and the fit raises only if all do.
 --    seed: of the starts and of a solver's probes.
 --    objective: "mll", the log marginal likelihood, or "loo", the leave-one-out predictive density (direct only).
+--    resume: the report of a fit that was interrupted, or of one start that reached its steps: the fit goes on, with the data that
+--    the model holds and the options it had ('steps' counts those made), to the same bits as if it had not ended.
 --    budget: bytes or "1 GiB": every evaluation is planned within it, or refused with the smallest that would do.
 --    missing: "error" (default: NaN in y raises) or "mask": values of y that are NaN are left out; info.masked counts them.
 -- Cost of a step: O(n^3) direct, O(n^2) per iteration of cg; of several outputs O(n^3 + T^3 + n T (n + T)) for a y without
@@ -115,11 +131,18 @@ local methods <const> = {}
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
   o = options.parse(o, SPEC, "fit")
+  local from <const> = o.resume and resume.of(self, o.resume, o)
+  if from then
+    if x ~= nil then core.raise("option", "fit: resume: goes on with the data that the model holds: m:fit{resume = report}") end
+    o = from.o
+  end
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   admission.ask(function() return self:plan(x, y, {objective = o.objective, missing = o.missing}).peak end)
   local masked <const> = observations.take(self, x, y, "fit", o.missing)
-  return fit(model.core(self), o, budget, masked)
+  local info <const>, at <const>, more <const> = fit(model.core(self), o, budget, from and from.more.masked or masked, from)
+  if at then resume.note(self, info, o, at, more) end
+  return info
 end
 
 return {methods = methods}

@@ -6,6 +6,7 @@ local model <const> = require "gibbous.gp.model"
 local notes <const> = require "gibbous.gp.fit.notes"
 local object <const> = require "gibbous.object"
 local param <const> = require "gibbous.param"
+local parameter_values <const> = require "gibbous.gp.report.values"
 
 ---@class gibbous.fit_info
 ---@field converged boolean     the optimiser's test was met, not interrupted, and the last solve converged
@@ -26,6 +27,8 @@ local param <const> = require "gibbous.param"
 ---@field precision string      of the objective at the end: f32 data are finished in "f64" where f32 tells no steps apart any more
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
+---@field parameters table<string, number|number[]>  values at the best point, by path, of those with 32 elements at most
+---@field history table[]        its steps: {step, value, gradient_norm, residual of an iterative solver}; of a long fit not all
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field tasks integer|nil     of a model of several outputs
@@ -48,7 +51,9 @@ local function warnings(self)
     out[#out + 1] = ("shared with a model fitted before, whose predictions change too: %s"):format(table.concat(self.shared, ", "))
   end
   if self.noise_floor then out[#out + 1] = ("the noise floor %.3g binds"):format(self.noise_floor) end
-  if self.failed_starts > 0 then out[#out + 1] = ("%d of %d starts failed"):format(self.failed_starts, self.restarts + 1) end
+  if self.failed_starts > 0 then
+    out[#out + 1] = ("%d of %s failed"):format(self.failed_starts, counted(self.restarts + 1, "start"))
+  end
   if self.masked > 0 then
     out[#out + 1] = ("%d missing value%s of y left out"):format(self.masked, self.masked == 1 and "" or "s")
   end
@@ -64,13 +69,14 @@ function Info.__tostring(self)
   local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
   local likelihood <const> = self.log_likelihood > -math.huge and ("%s %.4f"):format(what, self.log_likelihood)
     or "stopped before the first " .. what
-  local data <const> = self.tasks and ("%d values of %d tasks"):format(self.n, self.tasks) or counted(self.n, "point")
+  local data <const> = self.tasks and ("%s of %s"):format(counted(self.n, "value"), counted(self.tasks, "task"))
+    or counted(self.n, "point")
   local text = ("fit of %s, %s: %s (%s), %s, %s, %s, %.2f s"):format(data, self.solver,
     self.converged and "converged" or "not converged", self.reason, likelihood,
     counted(self.iterations, "step"), counted(self.evaluations, "evaluation"), self.seconds)
   if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
   if self.log_prior ~= 0 then text = text .. ("; log prior %.4f"):format(self.log_prior) end
-  if self.restarts > 0 then text = text .. ("; best of %d starts"):format(self.restarts + 1) end
+  if self.restarts > 0 then text = text .. ("; best of %s"):format(counted(self.restarts + 1, "start")) end
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
   if self.setbacks > 0 then text = text .. ("; %s undone"):format(counted(self.setbacks, "step")) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
@@ -112,8 +118,9 @@ return function(self, best, total, more)
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = algorithm.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
-    seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
-    interrupted = best.interrupted or false, method = best.method, bytes = core.memory.report().peak}, Info)
+    history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
+    parameters = parameter_values(self), interrupted = best.interrupted or false,
+    method = best.method, bytes = core.memory.report().peak}, Info)
   out.notes = notes(self, out)
   return out
 end

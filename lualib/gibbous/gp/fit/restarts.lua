@@ -57,40 +57,72 @@ local function scatter(list, start, scales, seed, attempt)
   end
 end
 
---- All starts; the parameters end at the best point. Gives its record, and the totals of all.
-function M.run(self, o, run, list, scales)
-  local first <const>, noise <const> = descent.raw_values(list), place_of_noise(self, list)
-  local best, best_raw, failure, from_scale
-  local total <const> = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}
-  local attempt = 0
-  repeat
-    attempt = attempt + 1
-    if attempt == 2 and noise then
-      quiet_start(list, first, noise, from_scale and scales())
-    elseif attempt > 1 then
-      scatter(list, first, scales(), o.seed or 0, attempt - 1)
-    end
+--- Puts the parameters where an attempt begins.
+local function begin(o, at, list, noise, scales)
+  if at.attempt == 1 then
+    descent.set_raw(list, at.first)
+  elseif at.attempt == 2 and noise then
+    quiet_start(list, at.first, noise, at.from_scale and scales())
+  else
+    scatter(list, at.first, scales(), o.seed or 0, at.attempt - 1)
+  end
+end
+
+--- Has the descent of a place got anywhere? One that has not begins again.
+local function has_begun(place) return place ~= nil and (place.state ~= nil or place.first ~= nil) end
+
+local function copy_of(t)
+  local out <const> = {}
+  for key, v in pairs(t) do out[key] = v end
+  return out
+end
+
+--- Where a fit is before its first attempt: {attempt, total, first, from_scale, best, best_raw, failure, place}. place: of the
+-- attempt (fit/descent.lua), nil before it begins.
+local function beginning(o, list)
+  return {attempt = 1, first = descent.raw_values(list),
+    total = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}}
+end
+
+--- All starts; the parameters end at the best point. Gives its record, the totals of all, and where it ended: 'from' of a call
+-- that goes on there.
+function M.run(self, o, run, list, scales, from)
+  local at = from or beginning(o, list)
+  local noise <const> = place_of_noise(self, list)
+  while true do
+    local now <const> = copy_of(at)
+    local total <const> = copy_of(at.total)
+    now.total = total
+    local begun <const> = has_begun(at.place)
+    if not begun then begin(o, at, list, noise, scales) end
+    at.place = begun and copy_of(at.place) or {}
     local info <const>, err <const>, reached <const> = descent.attempt(self, o, run,
-      (total.restarts or 0) > 0 and ("fit %d/%d"):format(attempt, total.restarts + 1) or "fit")
-    if total.restarts == nil then total.restarts, from_scale = extra_starts(self, o, run, info, list, first, noise) end
+      (total.restarts or 0) > 0 and ("fit %d/%d"):format(at.attempt, total.restarts + 1) or "fit", at.place)
+    if total.restarts == nil then
+      total.restarts, now.from_scale = extra_starts(self, o, run, info, list, at.first, noise)
+    end
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks
-      if best == nil or info.value < best.value then best, best_raw = info, descent.raw_values(list) end
+      if now.best == nil or info.value < now.best.value then now.best, now.best_raw = info, descent.raw_values(list) end
       if info.interrupted then
-        best.interrupted, best.reason = true, info.reason
-        break
+        now.best = descent.copied(now.best)
+        now.best.interrupted, now.best.reason = true, info.reason
       end
     else
       if not descent.is_failed_start(err) then
-        if not (reached < (best and best.value or math.huge)) then descent.set_raw(list, best_raw or first) end
+        if not (reached < (now.best and now.best.value or math.huge)) then descent.set_raw(list, now.best_raw or at.first) end
         error(err, 0)
       end
-      total.failed_starts, failure = total.failed_starts + 1, failure or err
+      total.failed_starts, now.failure = total.failed_starts + 1, now.failure or err
     end
-  until attempt > total.restarts
-  descent.set_raw(list, best_raw or first)
-  if best == nil then error(failure) end
-  return best, total
+    if info and info.interrupted or at.attempt > total.restarts then
+      descent.set_raw(list, now.best_raw or at.first)
+      if now.best == nil then error(now.failure) end
+      return now.best, total, at
+    end
+    now.attempt, now.place = at.attempt + 1, nil
+    at = now
+  end
 end
 
 return M

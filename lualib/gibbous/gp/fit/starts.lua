@@ -200,13 +200,15 @@ function M.put(p, scales)
   if v and inside(p, v) then p.value = v end
 end
 
---- Puts the parameters in the list that nobody chose at their scales. Gives a function that knows the scales of all.
-function M.begin(self, list)
-  local known
-  local function scales()
-    known = known or M.scales(self)
+--- Puts the parameters in the list that nobody chose at their scales. Gives a function that knows the scales of all; asked for
+-- what is "known", it computes nothing. 'before': what it knew when a fit ended that goes on, whose parameters stay.
+function M.begin(self, list, before)
+  local known = before and next(before) ~= nil and before or nil
+  local function scales(what)
+    known = known or what ~= "known" and M.scales(self) or nil
     return known
   end
+  if before then return scales end
   for _, p in ipairs(list) do
     if param.is_open(p) and not p.fixed then
       scales()

@@ -81,7 +81,7 @@ function Draw.__call(self, xs)
   data.check_session("draw", d.device)
   data.check_home("draw", t)
   if t.shape[2] ~= d.columns then
-    core.raise("shape", ("draw: the model was given %s, x has shape %s"):format(counted(d.columns, "column"), tostring(t.shape)))
+    core.raise("shape", ("draw: the model was given %s, x has shape %s"):format(counted(d.columns, "column"), core.told(t)))
   end
   if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype)) end
   return d.values(t)
@@ -98,9 +98,9 @@ end
 --- Number of functions and settings of a draw from a model of fields f, checked.
 function M.asked(f, k, opts)
   local o <const> = M.settings(options.parse(opts, M.spec, "draw"))
-  local count <const> = k == nil and 1 or math.tointeger(k)
+  local count <const> = k == nil and 1 or options.whole(k)
   if count == nil or count < 1 then
-    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(tostring(k)))
+    core.raise("option", ("draw: the number of functions must be 1 or more, got %s"):format(options.got(k)))
   end
   if f.x == nil then core.raise("option", "draw: the model holds no data; condition it, be it on zero rows") end
   return count, o

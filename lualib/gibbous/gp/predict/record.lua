@@ -41,9 +41,10 @@ function Info.__tostring(self)
   end
   if self.residual then text = text .. (", residual %.2g after %s"):format(self.residual, counted(self.iterations, "step")) end
   if self.variance_error then text = text .. (", variances too large by %.2g of themselves at most"):format(self.variance_error) end
-  if self.clamped and self.clamped > 0 then text = text .. (", %d variances 0 after rounding"):format(self.clamped) end
+  if self.clamped and self.clamped > 0 then text = text .. (", %s 0 after rounding"):format(counted(self.clamped, "variance")) end
   if self.invalid and self.invalid > 0 then
-    text = text .. (", %d variances lost to rounding: more noise, or precision = \"f64\", keeps them"):format(self.invalid)
+    text = text .. (", %s lost to rounding: more noise, or precision = \"f64\", keeps them"):format(
+      counted(self.invalid, "variance"))
   end
   if self.noise then text = text .. ", " .. BARE end
   if self.jitter and self.jitter > 0 then text = text .. (", jitter %.2g"):format(self.jitter) end
@@ -206,7 +207,7 @@ function methods.interval(self, level, opts)
   local o <const> = options.parse(opts, {of = {"y", "f"}}, "interval")
   level = level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
-    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(tostring(options.plain(level))))
+    core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(options.got(level)))
   end
   check_session(box(self), "interval")
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()

@@ -1,6 +1,7 @@
 --- Why a covariance could not be factored, and what would help: a pure function of the data, the kernel, the noise and the error.
 -- Cost: one pass over the n^2 pairs of rows, 30 products with the covariance, O(n) memory.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}
 local STEPS <const> = 30                          -- of Lanczos
@@ -27,24 +28,43 @@ local Diagnosis <const> = {__name = "gibbous.diagnosis"}
 local function pair_text(self)
   if not self.nearest then return "there is one row" end
   local near <const> = self.nearest
-  return ("rows %d and %d are nearest, at distance %.3g; %d rows have a twin at distance 0"):format(near.i, near.j, near.distance,
-    self.duplicates)
+  return ("rows %d and %d are nearest, at distance %.3g; %s a twin at distance 0"):format(near.i, near.j, near.distance,
+    self.duplicates == 1 and "1 row has" or self.duplicates .. " rows have")
+end
+
+--- Numbers of the columns that have one value in all rows.
+local function constants_of(scale)
+  local out <const> = {}
+  for c, s in ipairs(scale) do
+    if s.spread == 0 then out[#out + 1] = c end
+  end
+  return out
+end
+
+local function constant_text(scale)
+  local list <const> = constants_of(scale)
+  if #list == 0 then return "" end
+  if #list == #scale then return "every column of x is constant, so all rows are one point" end
+  return ("; column%s %s of x %s constant"):format(#list == 1 and "" or "s", table.concat(list, ", "), #list == 1 and "is" or "are")
 end
 
 local function scale_text(scale)
   local low, high, off = math.huge, 0, 0
+  if #scale > 0 and #constants_of(scale) == #scale then return constant_text(scale) end
   for _, c in ipairs(scale) do
     low, high = math.min(low, c.spread), math.max(high, c.spread)
     off = math.max(off, c.spread > 0 and math.abs(c.mean) / c.spread or 0)
   end
-  return ("columns have spreads from %.3g to %.3g and means up to %.3g spreads from 0"):format(low, high, off)
+  return ("columns have spreads from %.3g to %.3g and means up to %.3g spreads from 0%s"):format(low, high, off,
+    constant_text(scale))
 end
 
 function Diagnosis:__tostring()
-  local lines <const> = {("the covariance of %d points, %s, could not be factored (%s)"):format(self.n, self.dtype, self.code)}
+  local lines <const> = {("the covariance of %s, %s, could not be factored (%s)"):format(counted(self.n, "point"), self.dtype,
+    self.code)}
   if self.bad then
-    lines[#lines + 1] = ("  %s: %d values are not finite, the first in row %d, column %d"):format(self.bad.what, self.bad.count,
-      self.bad.row, self.bad.column)
+    lines[#lines + 1] = ("  %s: %s not finite, the first in row %d, column %d"):format(self.bad.what,
+      self.bad.count == 1 and "1 value is" or self.bad.count .. " values are", self.bad.row, self.bad.column)
   else
     if self.pivot then
       local twin <const> = self.of_pivot
@@ -52,7 +72,7 @@ function Diagnosis:__tostring()
         twin and (", whose nearest is row %d at distance %.3g"):format(twin.row, twin.distance) or "")
     end
     lines[#lines + 1] = "  " .. pair_text(self)
-    lines[#lines + 1] = "  " .. scale_text(self.scale)
+    if self.n > 1 then lines[#lines + 1] = "  " .. scale_text(self.scale) end
     lines[#lines + 1] = ("  noise %.3g, largest eigenvalue about %.3g, condition about %.2g: %.1f of %.1f digits are left"):format(
       self.noise, self.largest, self.condition, math.max(0, -math.log(self.condition * UNIT[self.dtype], 10)),
       -math.log(UNIT[self.dtype], 10))
@@ -127,8 +147,11 @@ local function remedies(d)
     out[#out + 1] = ("look at the kernel: it is not positive definite, the covariance has an eigenvalue of %.3g or less"):format(
       d.smallest)
   end
+  if d.n > 1 and #constants_of(d.scale) == #d.scale then
+    out[#out + 1] = "give x a column that differs between rows: as it is, the kernel sees one point " .. d.n .. " times"
+  end
   if d.nearest and d.nearest.distance == 0 then
-    out[#out + 1] = ("average the %d rows that have a twin, such as %d and %d, or give them noise"):format(d.duplicates,
+    out[#out + 1] = ("average the %s that have a twin, such as %d and %d, or give them noise"):format(counted(d.duplicates, "row"),
       d.nearest.i, d.nearest.j)
   end
   if d.dtype == "f32" then
@@ -153,9 +176,8 @@ local function remedies(d)
 end
 
 local function remedies_for_bad(bad)
-  local where <const> = ("%d values of %s"):format(bad.count, bad.what)
-  return {("drop the rows of the %s that are not finite, from row %d on"):format(where, bad.row),
-    ("mask them in y: missing = \"mask\" leaves out %d values"):format(bad.count),
+  return {("drop the rows of %s with a value that is not finite, from row %d on"):format(bad.what, bad.row),
+    ("mask them in y: missing = \"mask\" leaves out %s"):format(counted(bad.count, "value")),
     ("look at how row %d, column %d of %s was made"):format(bad.row, bad.column, bad.what)}
 end
 

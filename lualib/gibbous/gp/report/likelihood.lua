@@ -1,6 +1,7 @@
 --- m:log_marginal_likelihood, and what it reports.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
@@ -22,9 +23,9 @@ local function estimated(self, kept)
   local value <const> = (-model.posterior(self).objective(self, f.active, "mll")):eval()
   local solve <const> = f.solve_info
   if not (solve.converged or kept) then
-    core.raise("not_converged", ("log_marginal_likelihood: the solver missed its tolerance (%s after %d steps, residual %.2g), "
+    core.raise("not_converged", ("log_marginal_likelihood: the solver missed its tolerance (%s after %s, residual %.2g), "
       .. "and the value is off by an unknown amount; more steps (max_iter), a preconditioner or solver = \"direct\" mend that, "
-      .. "unconverged = true gives it all the same"):format(solve.reason, solve.iterations, solve.residual))
+      .. "unconverged = true gives it all the same"):format(solve.reason, counted(solve.iterations, "step"), solve.residual))
   end
   return value, setmetatable({value = value:item(), standard_error = algorithm.standard_error(solve) or 0.0,
     converged = solve.converged, reason = solve.reason, iterations = solve.iterations, residual = solve.residual}, LikelihoodInfo)

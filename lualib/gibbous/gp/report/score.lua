@@ -1,6 +1,7 @@
 --- How well a model predicts new observations.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
@@ -72,7 +73,9 @@ local function trivial_nlpd(y, trained)
   return metrics.neg_log_density(y - mean, var):mean()
 end
 
-local function is_noise(v) return type(v) == "number" and v >= 0 and v < math.huge or core.as_tensor(v) ~= nil end
+local function is_noise(v)
+  return type(v) == "number" and v >= 0 and v < math.huge or core.as_tensor(v) ~= nil, "a variance, 0 or more, or a tensor of them"
+end
 
 --- The noise variances given for y ('count' rows, of which 'keep' are scored), as predictions at xs have them; nil: none given.
 local function noise_of(given, keep, count, xs)
@@ -81,7 +84,7 @@ local function noise_of(given, keep, count, xs)
     or columns.like(core.as_tensor(given), xs)
   if v.ndim == 0 then return v end
   if v.ndim ~= 1 or #v ~= count then
-    core.raise("shape", ("score: noise must be one variance, or one for each of the %d rows, got shape %s"):format(count,
+    core.raise("shape", ("score: noise must be one variance, or one for each of the %s, got shape %s"):format(counted(count, "row"),
       tostring(v.shape)))
   end
   if not (v:min():item() >= 0 and v:max():item() < math.huge) then

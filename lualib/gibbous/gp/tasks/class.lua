@@ -29,8 +29,8 @@ local summary <const> = require "gibbous.gp.report.summary"
 ---@field update table|nil        what it took to be ready for predictions (gp/update_record.lua); its rows are cells
 
 local function held_text(f)
-  return ("%s, %s, %d of %d values, %s"):format(counted(#f.x, "point"), counted(f.x.shape[2], "column"),
-    observations.count(f.y), f.y.numel, f.x.dtype)
+  return ("%s, %s, %d of %s, %s"):format(counted(#f.x, "point"), counted(f.x.shape[2], "column"),
+    observations.count(f.y), counted(f.y.numel, "value"), f.x.dtype)
 end
 
 local class
@@ -56,7 +56,7 @@ class = model.define{
   public = {"x", "y", "tasks", "solver"}, inherited = {"kernel", "mean", "likelihood", "info", "update"},
   observations = observations, words = {"kronecker"}, read = read,
   text = function(self)
-    return summary.text(self, ("gp.multitask  %d tasks, "):format(model.fields(self).tasks), held_text)
+    return summary.text(self, ("gp.multitask  %s, "):format(counted(model.fields(self).tasks, "task")), held_text)
   end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
     leave_one_out.methods, likelihood.methods, save.methods, {copy = model.copy}},

@@ -22,7 +22,9 @@ return function(opts)
   if not o.kernel then
     core.raise("option", "gb.gp.multitask: a kernel is needed: gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}")
   end
-  if not o.tasks or o.tasks < 1 then core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed") end
+  if not o.tasks or o.tasks < 1 then
+    core.raise("option", "gb.gp.multitask: tasks, the number of outputs, is needed: {tasks = 2, kernel = ...}")
+  end
   local T <const> = o.tasks
   return class.of_parts({kernel = parts.product(o.kernel, T, o.rank or 1):copy(),
     mean = parts.mean(means.of(o.mean or means.zero()), T):copy(), likelihood = parts.noise(o.noise or nil, T):copy()}, T,

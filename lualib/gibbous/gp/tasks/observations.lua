@@ -1,6 +1,7 @@
 --- The form of observations of several outputs (gp/observations.lua): y (n, T), a row for each point. The model that computes has
 -- the long form: a row for each cell of y that has a value, with the task as a last column of the inputs (gp/tasks/parts.lua).
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local kronecker <const> = require "gibbous.gp.tasks.posterior"
@@ -36,11 +37,12 @@ end
 function M.check(self, x, y, what, missing)
   local f <const> = model.fields(self)
   local t <const> = data.observations(y, what)
+  local inputs <const> = x
   x = kernels.points(x, what .. ": x")
   data.check_home(what, x, t)
   if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
-    core.raise("shape", ("%s: x has %d rows, y must be (%d, %d), a column a task, got shape %s"):format(what, #x, #x,
-      f.tasks, tostring(t.shape)))
+    core.raise("shape", ("%s: x has %s, y must be (%d, %d), a column a task, got shape %s beside x %s"):format(what,
+      counted(#x, "row"), #x, f.tasks, core.told(t), core.told(inputs)))
   end
   if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what) end
   x = data.check(x, core.zeros(#x, {dtype = x.dtype}), what)

@@ -1,6 +1,7 @@
 --- What a model of several outputs is made of, in the long form: inputs (n, d + 1) whose last column is the task.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
@@ -107,7 +108,7 @@ function M.noise(v, T)
   local one <const> = type(v) == "number" or param.is(v) and v.ndim == 0
   local out <const> = one and likelihoods.gaussian(v) or likelihoods.tasks(v)
   if not one and out.noise.numel ~= T then
-    core.raise("shape", ("gb.gp.multitask: %d noise variances for %d tasks"):format(out.noise.numel, T))
+    core.raise("shape", ("gb.gp.multitask: %d noise variances for %s"):format(out.noise.numel, counted(T, "task")))
   end
   return out
 end
@@ -116,7 +117,7 @@ end
 function M.mean(m, T)
   local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
   if constants and constants.numel ~= T then
-    core.raise("shape", ("gb.gp.multitask: %d constant means for %d tasks"):format(constants.numel, T))
+    core.raise("shape", ("gb.gp.multitask: %d constant means for %s"):format(constants.numel, counted(T, "task")))
   end
   return means.with_task(m, function(self, x)
     if constants then return columns.adopt(self.hyper.value, x):index(1, positions(x, T)) end

@@ -5,6 +5,7 @@
 -- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
 -- sum_is P_i^2 M_is Q_ts^2 of its variance.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.exact.objective"
@@ -82,7 +83,7 @@ function M.cost(self, query, key)
   local value <const> = 8 * (key == "f_cov" and count * count or count)
   local kept <const>, own <const> = 8 * (n * n + n * T), product.peak + value + 8 * n * count
   local seconds <const> = prepare.seconds and product.seconds and prepare.seconds + product.seconds
-  return {what = ("%s of %d points: %seigendecompositions of order %d and %d"):format(key, m,
+  return {what = ("%s of %s: %seigendecompositions of order %d and %d"):format(key, counted(m, "point"),
     seconds and ("about %.2g s, "):format(seconds) or "", n, T), bytes = math.max(prepare.peak, kept + own), minimum = kept + own,
     kept = kept + value, seconds = seconds}
 end

@@ -1,5 +1,6 @@
 --- What a model of several outputs says about new points: a record of the long form, seen as (m, T).
 
+local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 
 ---@class gibbous.task_prediction
@@ -41,8 +42,8 @@ end
 function Record.__newindex(self, key, v) box(self).flat[key] = v end
 
 function Record.__tostring(self)
-  return ("prediction of %d tasks at %d points: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(
-    box(self).T, box(self).m)
+  return ("prediction of %s at %s: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)"):format(
+    counted(box(self).T, "task"), counted(box(self).m, "point"))
 end
 
 --- 'flat': a prediction at m points with T tasks each, point by point.

@@ -70,19 +70,26 @@ void lgb_checktype (lua_State *L, int arg, int type) {
   if (lua_type(L, arg) != type) lgb_typeerror(L, arg, lua_typename(L, type));
 }
 
+/* Digits in a string are no number, unlike in Lua's own functions: "10" < "9" and "1" == 1 are traps. */
 lua_Number lgb_checknumber (lua_State *L, int arg) {
-  int is_number;
-  const lua_Number v = lua_tonumberx(L, arg, &is_number);
-  if (!is_number) lgb_typeerror(L, arg, lua_typename(L, LUA_TNUMBER));
-  return v;
+  lgb_checktype(L, arg, LUA_TNUMBER);
+  return lua_tonumber(L, arg);
 }
 
 lua_Integer lgb_checkinteger (lua_State *L, int arg) {
   int is_integer;
+  lgb_checktype(L, arg, LUA_TNUMBER);
   const lua_Integer v = lua_tointegerx(L, arg, &is_integer);
   if (is_integer) return v;
-  if (!lua_isnumber(L, arg)) return lgb_typeerror(L, arg, lua_typename(L, LUA_TNUMBER));
   return lgb_argerror(L, arg, lua_pushfstring(L, "a whole number expected, got %s", lgb_shown(L, arg)));
+}
+
+lua_Number lgb_numberor (lua_State *L, int arg, lua_Number def) {
+  return lua_isnoneornil(L, arg) ? def : lgb_checknumber(L, arg);
+}
+
+lua_Integer lgb_integeror (lua_State *L, int arg, lua_Integer def) {
+  return lua_isnoneornil(L, arg) ? def : lgb_checkinteger(L, arg);
 }
 
 const char *lgb_checkstring (lua_State *L, int arg) {

@@ -1,0 +1,19 @@
+--- What each part of the library goes back to: keys of gibbous.cite.publications. An empty list says that there is nothing to cite.
+local book <const> = {"rasmussen2006"}
+local matern <const> = {"matern1960"}
+
+return {
+  kernel = {arc_cosine = {"cho2009"}, change_point = {"lloyd2014"}, constant = {}, cosine = {}, custom = {},
+    index = {"bonilla2007"},
+    linear = book, matern12 = matern, matern32 = matern, matern52 = matern, periodic = {"mackay1998"},
+    piecewise_polynomial = {"wendland1995"}, polynomial = book, product = {}, rational_quadratic = book, rbf = book,
+    spectral_mixture = {"wilson2013"}, sum = {}, white = {}},
+  solver = {alternating_projections = {"wu2024"}, cg = {"hestenes1952", "gardner2018", "ubaru2017"}, cholesky = book,
+    direct = book, kronecker = {"stegle2011"}, lanczos = {"lanczos1950", "ubaru2017"}, minres = {"paige1975"}, sdd = {"lin2024"}},
+  precond = {jacobi = {}, nystrom = {"frangella2023"}, pivoted_cholesky = {"harbrecht2012"}},
+  likelihood = {fixed = {}, gaussian = {}, heteroscedastic = {"goldberg1998"}, tasks = {}},
+  model = {["gp.exact"] = book, ["gp.multitask"] = {"rasmussen2006", "bonilla2007"}},
+  optimiser = {adam = {"kingma2015"}, lbfgs = {"liu1989"}, none = {}, sgd = {}},
+  kmeans = {["k-means++"] = {"arthur2007"}, ["k-means||"] = {"bahmani2012"}, random = {}, lloyd = {"lloyd1982"},
+    elkan = {"elkan2003"}, minibatch = {"sculley2010"}, auto = {"lloyd1982"}},
+}
