@@ -1,11 +1,12 @@
 --- What sweeps cost: transactions of 16 processes, a trial beside its work, bytes of trials that are admitted under a limit.
---   gibbous scripts/bench/sweeps.lua [--trials 10000] [--only transactions|trials|admission]
+--   gibbous scripts/bench/sweeps.lua [--trials 10000] [--only transactions|trials|admission] [--carrier sqlite|journal]
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local store <const> = require "gibbous.sweep.store"
 
 local o <const> = gb.cli{"Measures what sweeps cost.", trials = {1000, "of the study of instant trials"},
-  only = {default = "all", choices = {"all", "transactions", "trials", "admission"}}, worker = {"", "internal: a writer's store"}}
+  only = {default = "all", choices = {"all", "transactions", "trials", "admission"}},
+  carrier = {default = "sqlite", choices = {"sqlite", "journal"}}, worker = {"", "internal: a writer's store"}}
 
 local SELF <const>, PROGRAM <const> = arg[0], "/proc/self/exe"
 
@@ -48,7 +49,7 @@ local function transactions()
     trials[i] = {id = ("%016x"):format(i), params = params, cell = params, seed = i}
   end
   do
-    local s <close> = store.open(path, "create")
+    local s <close> = store.open(path, "create", o.carrier)
     s:want(trials, "code")
   end
   local t <const>, children <const> = gb.clock(), {}
@@ -58,8 +59,8 @@ local function transactions()
   local s <close> = store.open(path, "read")
   local done <const> = #s:trials "class = 'ok' AND attempts = 1"
   local n <const> = CLAIMS * (REPORTS + 2)
-  print(("%d processes: %d transactions in %.2f s, %.0f a second; %d processes failed, %d of %d trials ended once"):format(WRITERS,
-    n, seconds, n / seconds, bad, done, CLAIMS))
+  print(("%s: %d processes: %d transactions in %.2f s, %.0f a second; %d processes failed, %d of %d trials ended once"):format(
+    o.carrier, WRITERS, n, seconds, n / seconds, bad, done, CLAIMS))
   remove(path)
 end
 
@@ -73,8 +74,8 @@ end
 
 local function sweep(path, file, ...)
   local t <const> = gb.clock()
-  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", ...}, nil,
-    path .. "/out.txt")
+  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", ...},
+    {"GIBBOUS_STORE=" .. o.carrier}, path .. "/out.txt")
   core.wait{child}
   local how <const> = child:reap()
   return gb.clock() - t, how
@@ -88,8 +89,13 @@ local function instant(n)
   local seconds <const>, how <const> = sweep(path, file, "-j", "1")
   local s <close> = store.open(path .. "/store", "read")
   assert(#s:trials "class = 'ok'" == n)
-  s.db:run "PRAGMA wal_checkpoint"
-  local size <const> = s.db:rows "SELECT page_count * page_size AS n FROM pragma_page_count(), pragma_page_size()"[1].n
+  local size = 0
+  for _, name in ipairs{"/study.db", "/journal/*.jsonl"} do
+    for _, file_path in ipairs(core.glob(path .. "/store" .. name)) do
+      local f <close> = assert(io.open(file_path, "rb"))
+      size = size + f:seek "end"
+    end
+  end
   print(("%6d trials, one at a time: %.1f ms a trial, store %.0f B a trial, coordinator at most %.1f MiB"):format(n,
     seconds / n * 1e3, size / n, how.peak / 2 ^ 20))
   remove(path)
@@ -109,11 +115,11 @@ local function admission()
       while gb.clock() < till do end
       return {v = rows}
     end}]]):format(n))
-  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", "-j", "64"}, nil,
-    path .. "/out.txt")
+  local child <close> = core.child({PROGRAM, "sweep", "run", file, "--store", path .. "/store", "--quiet", "-j", "64"},
+    {"GIBBOUS_STORE=" .. o.carrier}, path .. "/out.txt")
   local most, over, idle, looks = 0, 0, 0, 0
   while not core.wait({child}, 0.02) do
-    if core.file_exists(path .. "/store/study.db") then
+    if store.is(path .. "/store") then
       local ok <const>, used <const>, fits <const> = pcall(function()
         local s <close> = store.open(path .. "/store", "read")
         local u <const> = s.db:rows "SELECT COALESCE(SUM(room), 0) AS n FROM trial WHERE state = 'running'"[1].n

@@ -10,7 +10,7 @@ end
 
 --- Processes of trials that the store has as running.
 local function pids(study)
-  if not core.file_exists(study.store .. "/study.db") then return {} end
+  if not store.is(study.store) then return {} end
   local ok <const>, rows <const> = pcall(function()
     local s <close> = store.open(study.store, "read")
     return s:trials "state = 'running'"

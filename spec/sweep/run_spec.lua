@@ -199,8 +199,7 @@ describe("gibbous sweep run", function()
   it("refuses a second run of a store", function()
     local s <close> = new "space = {a = {1}}, run = function() return 1 end"
     s:sweep "run"
-    local core <const> = require "gibbous.core"
-    local held <close> = core.lock(s.store .. "/lock")
+    local held <close> = require "gibbous.sweep.store".lock(s.store)
     assert.is_not_nil(held)
     local _, err <const>, code <const> = s:sweep "run"
     assert.equal(1, code)

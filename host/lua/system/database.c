@@ -2,6 +2,7 @@
 ** writers, for half a minute at most, and polls Ctrl-C while it works or waits. */
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -62,13 +63,30 @@ static int wait_turn (void *ud, int tries) {
   return 1;
 }
 
-/* core.database(path [, "read"|"write"|"create"]): the connection. "create" makes a file that is missing. */
+/* Pushes the address of a file that nobody writes, as SQLite takes it. */
+static const char *push_address (lua_State *L, const char *path) {
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  luaL_addstring(&b, "file:");
+  for (const char *p = path; *p != '\0'; p++) {
+    char code[4];
+    if (strchr("%?#", *p) == NULL) luaL_addchar(&b, *p);
+    else luaL_addlstring(&b, code, (size_t)snprintf(code, sizeof code, "%%%02X", (unsigned char)*p));
+  }
+  luaL_addstring(&b, "?immutable=1");
+  luaL_pushresult(&b);
+  return lua_tostring(L, -1);
+}
+
+/* core.database(path [, "read"|"write"|"create"|"frozen"]): the connection. "create" makes a file that is missing; "frozen" reads one that
+** nobody writes, where nothing can be written beside it. */
 static int open_database (lua_State *L) {
-  static const char *const modes[] = {"create", "read", "write", NULL};
+  static const char *const modes[] = {"create", "read", "write", "frozen", NULL};
   static const int flags[] = {SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, SQLITE_OPEN_READONLY,
-                              SQLITE_OPEN_READWRITE};
+                              SQLITE_OPEN_READWRITE, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI};
   const char *path = lgb_checkstring(L, 1);
   const int mode = luaL_checkoption(L, 2, "create", modes);
+  if (mode == 3) path = push_address(L, path);
   database *d = lua_newuserdatauv(L, sizeof *d, 0);
   d->handle = NULL;
   lgb_setmeta(L, LGB_DATABASE);

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include "base/outfile.h"
 #include "lua/lgb.h"
 #include "system/digest.h"
 
@@ -42,14 +41,38 @@ static int is_remote (lua_State *L) {
   return 1;
 }
 
-/* core.append(path, text): all of the text at the end of the file, or none */
+/* core.claim(path, text): makes a file that is not there; false where another process has */
+static int claim (lua_State *L) {
+  size_t n;
+  bool won;
+  gb_error err;
+  const char *path = lgb_checkstring(L, 1);
+  lgb_checkstring(L, 2);
+  const char *text = lua_tolstring(L, 2, &n);
+  lgb_result(L, gb_claim_make(path, text, n, &won, &err), &err);
+  lua_pushboolean(L, won);
+  return 1;
+}
+
+/* core.append(path, text [, durable]): all of the text at the end of a file that only this process writes, or none; durable: it is on
+** the disk then */
 static int append (lua_State *L) {
   size_t n;
   gb_error err;
   const char *path = lgb_checkstring(L, 1);
   lgb_checkstring(L, 2);
   const char *text = lua_tolstring(L, 2, &n);
-  lgb_result(L, gb_outfile_append(path, 0666, text, n, &err), &err);
+  lgb_result(L, gb_journal_append(path, text, n, lua_toboolean(L, 3), &err), &err);
+  return 0;
+}
+
+/* core.cut(path, bytes): leaves the first bytes of a file */
+static int cut (lua_State *L) {
+  gb_error err;
+  const lua_Integer bytes = lgb_checkinteger(L, 2);
+  if (bytes < 0)
+    return lgb_fail(L, GB_EOPTION, "a file is cut to 0 bytes or more, got %lld", (long long)bytes);
+  lgb_result(L, gb_file_cut(lgb_checkstring(L, 1), (uint64_t)bytes, &err), &err);
   return 0;
 }
 
@@ -71,9 +94,12 @@ static int lock (lua_State *L) {
   return *fd < 0 ? 0 : 1;
 }
 
-const luaL_Reg lgb_place_functions[] = {
-    {"append", append}, {"is_remote", is_remote},     {"lock", lock}, {"make_folder", make_folder},
-    {"sha256", sha256}, {"sha256_file", sha256_file}, {NULL, NULL}};
+const luaL_Reg lgb_place_functions[] = {{"append", append}, {"claim", claim},
+                                        {"cut", cut},       {"is_remote", is_remote},
+
+                                        {"lock", lock},     {"make_folder", make_folder},
+                                        {"sha256", sha256}, {"sha256_file", sha256_file},
+                                        {NULL, NULL}};
 
 void lgb_place_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", lock_close}, {"__close", lock_close}, {NULL, NULL}},

@@ -303,6 +303,23 @@ function core.file_exists(path) end
 ---@return string
 function core.file_lead(path) end
 
+--- Adds text to the end of a file that only this process writes: all of it, or none. durable: it is on the disk then.
+---@param path string
+---@param text string
+---@param durable boolean?
+function core.append(path, text, durable) end
+
+--- Makes a file that is not there, with this text; false where another process, on any host, has made it.
+---@param path string
+---@param text string
+---@return boolean
+function core.claim(path, text) end
+
+--- Leaves the first bytes of a file, where it has more.
+---@param path string
+---@param bytes integer
+function core.cut(path, bytes) end
+
 --- A text that changes when the file is written; nil where nothing is there.
 ---@return string?
 function core.file_stamp(path) end
@@ -462,9 +479,6 @@ function core.parts() end
 ---@param path string
 ---@param text string
 function core.text_write(path, text) end
-
---- Writes text at the end of a file, all of it or none.
-function core.append(path, text) end
 
 --- This process ends when that of its parent does, and leaves no core file; false where 'parent' is not its parent.
 ---@param parent integer

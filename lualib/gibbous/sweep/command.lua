@@ -57,8 +57,10 @@ local function keep_script(self, path, code)
 end
 
 --- The store of a study, which consists of the trials of the script from now on. Says what changed.
-local function register(study, code, path, folder)
-  local self <const> = store.open(folder, "create")
+local function register(study, code, path, folder, carrier)
+  local self <const> = store.open(folder, "create", carrier)
+  local damage <const> = self:damage()
+  if damage then io.stderr:write("gibbous: ", damage, "\n") end
   local before <const> = self:value "code"
   if study.search ~= "gp" then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
@@ -68,7 +70,7 @@ local function register(study, code, path, folder)
         .. "%d are new\n"):format(stale, kept))
     end
   end
-  if study.search == "gp" then self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
+  if study.search == "gp" then self:want_code(code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -83,10 +85,10 @@ end
 -- Running ---------------------------------------------------------------------------------------------------------------------
 
 local run_options <const> = {j = "count", jobs = "count", store = "string", limit = "string", ["keep-going"] = "flag",
-  ["retry-failed"] = "flag", quiet = "flag"}
+  ["retry-failed"] = "flag", quiet = "flag", journal = "flag"}
 
-local function lock(folder)
-  local held <const> = core.lock(folder .. "/lock")
+local function lock(folder, carrier)
+  local held <const> = store.lock(folder, carrier)
   if not held then
     core.raise("io", ("another `gibbous sweep run` works on %s: wait for it, or help it with `gibbous sweep work SCRIPT`")
       :format(folder))
@@ -111,22 +113,25 @@ local function run(words, alone)
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   local folder <const> = script.folder(study, o.store)
-  core.make_folder(folder)
-  local held <const> = alone and lock(folder) or nil
-  local self <close> = register(study, code, path, folder)
+  local carrier <const> = o.journal and "journal" or nil
+  local held <close> = alone and lock(folder, carrier) or nil
+  local self <close> = register(study, code, path, folder, carrier)
   if o["retry-failed"] then self:again "wanted = 1 AND state = 'failed'" end
   local ok <const>, result <const> = pcall(coordinate, study, self, path, o, rest, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
-    if not require "gibbous.raised".is(result, "interrupted") then error(result, 0) end
+    if not require "gibbous.raised".is(result, "interrupted") then
+      io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
+      error(result, 0)
+    end
     local signal <const> = core.heeded()
     io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
       or "interrupted"))
     return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
-  return text.tally(self).failed > 0 and SOME_FAILED or true
+  return (result.halted or text.tally(self).failed > 0) and SOME_FAILED or true
 end
 
 function verbs.run(words) return run(words, true) end
@@ -187,7 +192,7 @@ end
 function verbs.rerun(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"},
     "SCRIPT|STORE")
-  local study <const> = core.file_exists(where .. "/study.db") and {} or script.load(where)
+  local study <const> = store.is(where) and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
   local n = 0
   if o.class then n = self:again("wanted = 1 AND class = ?", o.class)

@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local line <const> = require "gibbous.progress_line"
+local log <const> = require "gibbous.sweep.log"
 local machine <const> = require "gibbous.sweep.machine"
 local text <const> = require "gibbous.sweep.text"
 local trial <const> = require "gibbous.sweep.trial"
@@ -12,6 +13,7 @@ local M <const> = {}
 local LEAST <const> = 64 << 20             -- bytes of a trial of which nothing is known
 local BEAT <const> = 10                    -- seconds between two signs of life
 local GRACE <const> = 5                    -- seconds between asking a process to end and ending it
+local SAY <const> = 1                      -- seconds between two looks at how far the sweep is
 local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
 
 -- Processes -------------------------------------------------------------------------------------------------------------------
@@ -44,11 +46,12 @@ local function start(self, row)
   local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token,
     tostring(self.limit), tostring(self.pid)}
   for _, word in ipairs(self.words) do words[#words + 1] = word end
-  local child <const> = core.child(words, environment(self, row), folder .. "/log.txt")
+  local log_path <const> = folder .. "/log.txt"
+  local child <const> = core.child(words, environment(self, row), log_path)
   local pid <const> = child:pid()
   local _, began <const> = machine.process(pid)
   self.store:started(row, pid, began or 0)
-  self.running[#self.running + 1] = {row = row, child = child, began = core.clock()}
+  self.running[#self.running + 1] = {row = row, child = child, began = core.clock(), log = log_path, left_out = 0}
 end
 
 --- Asks for a trial, and starts it. False where none is to be had now.
@@ -67,9 +70,7 @@ end
 --- A trial that had too few bytes is tried again with twice as many, where there are more.
 local function grows(self, row)
   if row.class ~= "oom" or row.room >= self.limit or row.attempts >= 4 then return false end
-  local again <const> = self.store:again("id = ?", row.id) == 1
-  self.store.db:run("UPDATE trial SET need = ? WHERE id = ?", math.min(2 * row.room, self.limit), row.id)
-  return again
+  return self.store:grow(row, math.min(2 * row.room, self.limit))
 end
 
 local function note_failure(self, row)
@@ -81,17 +82,26 @@ local function note_failure(self, row)
   end
 end
 
+--- A trial whose result could not be written is pending, and so are the others.
+local function halt_untold(self, r)
+  self.store:release(r.row, {})
+  self.halted = ("trial %d could not write what it came to, so the sweep stops here: is the disk full? Its log: %s"):format(
+    r.row.number, r.log)
+end
+
 --- What a trial came to, that has ended.
 local function settle(self, r, how)
+  self.store:collect(r.row)
   local row = self.store:trial(r.row.id)
   if row.token == r.row.token then           -- its process ended before it could tell
     local class <const>, message <const> = failure.of_process(how, r.stopped, self.study.time or 0)
     if class == "interrupted" then return self.store:release(r.row, {}) end
+    if how.exit == trial.UNTOLD then return halt_untold(self, r) end
     self.store:acknowledge(r.row, {class = class, message = message, fingerprint = failure.fingerprint(class, message),
       seconds = core.clock() - r.began, ended = core.now(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
-    self.store:measured(row.id, how.peak)
+    self.store:measured(row, how.peak)
   end
   if row.state == "pending" or row.state == "running" then return end      -- released for more room
   if grows(self, row) then return end
@@ -105,8 +115,11 @@ local function settle(self, r, how)
   end
 end
 
+--- The process has ended; those that it started and left behind end with it.
 local function reap(self, at)
   local r <const> = table.remove(self.running, at)
+  r.child:signal "kill"
+  log.trim(r.log, r.left_out)
   settle(self, r, r.child:reap())
 end
 
@@ -124,6 +137,10 @@ local function watch_time(self, now)
   end
 end
 
+local function watch_logs(self)
+  for _, r in ipairs(self.running) do r.left_out = log.trim(r.log, r.left_out) end
+end
+
 local function beat(self, now)
   if now - self.last_beat < BEAT then return end
   self.last_beat = now
@@ -136,7 +153,7 @@ end
 -- The loop --------------------------------------------------------------------------------------------------------------------
 
 local function say(self, now)
-  if self.quiet or not line.is_due(self.said, now) then return end
+  if self.quiet or now - self.said.last < SAY or not line.is_due(self.said, now) then return end
   line.say(text.status(self.study, self.store, #self.running, now - self.start))
 end
 
@@ -150,7 +167,7 @@ end
 --- Do other processes run trials of this store? Those of processes that are gone become pending.
 local function others(self)
   self.store:recover(self.host, machine.is_alive)
-  return #self.store:trials "wanted = 1 AND state IN ('running', 'pending')" > 0
+  return self.store:is_open()
 end
 
 local function close(self)
@@ -177,6 +194,7 @@ function M.run(study, store, script, o)
     wait(self)
     local now <const> = core.clock()
     watch_time(self, now)
+    watch_logs(self)
     beat(self, now)
     say(self, now)
   end
@@ -186,8 +204,8 @@ end
 
 --- Runs a trial that a coordinator has claimed, in this process, which ends with its parent.
 function M.one(study, store, id, token, limit)
-  local row <const> = store:trial(id)
-  if not row or row.token ~= token then
+  local row <const> = store:claimed(id, token)
+  if not row then
     core.raise("closed", ("trial %s is not this process's: it was given to another, or ended"):format(id))
   end
   local about <const> = store:keep("environment", core.json_encode(require "gibbous.doctor".facts()))

@@ -47,7 +47,7 @@ end
 
 local function rows_by_id(folder)
   local rows <const> = {}
-  if not core.file_exists(folder .. "/study.db") then return rows end
+  if not store.is(folder) then return rows end
   local self <close> = store.open(folder, "read")
   for _, row in ipairs(self:trials()) do rows[row.id] = row end
   return rows

@@ -9,7 +9,7 @@ local M <const> = {verbs = {}}
 
 --- A store to look at: of a script, or by its folder. Gives the store, and the study where there is a script.
 function M.open(where, o)
-  if core.file_exists(where .. "/study.db") then return store.open(where, "read"), nil end
+  if store.is(where) then return store.open(where, "read"), nil end
   local study <const>, code <const> = script.load(where)
   return store.open(script.folder(study, o.store), "read"), study, code
 end

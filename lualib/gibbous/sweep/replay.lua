@@ -6,7 +6,7 @@ local store <const> = require "gibbous.sweep.store"
 
 --- A store with this trial alone, pending, with its number, seed and bytes.
 local function scratch(folder, t, name)
-  local self <const> = store.open(folder, "create")
+  local self <const> = store.open(folder, "create", "sqlite")
   local row <const> = t.row
   self:add({{id = row.id, params = row.params, cell = row.cell, seed = row.seed}}, row.code)
   self.db:run("UPDATE trial SET number = ?, need = ? WHERE id = ?", row.number, row.room, row.id)

@@ -79,6 +79,9 @@ end
 --- The exit status of a trial that was released.
 M.AGAIN = 98
 
+--- The exit status of a trial that could not write what it came to.
+M.UNTOLD = 97
+
 -- Results ---------------------------------------------------------------------------------------------------------------------
 
 local function plain(v, name, depth)
@@ -167,7 +170,11 @@ function M.run(study, store, row, o)
   local digests <const> = seen.digests()
   out.data = next(digests) and core.json_encode(digests) or nil
   if out.message then io.stderr:write(out.message, "\n") end
-  store:acknowledge(row, out)
+  local told <const>, why <const> = pcall(store.acknowledge, store, row, out)
+  if not told then
+    io.stderr:write("gibbous: ", failure.text(why), "\n")
+    os.exit(M.UNTOLD, true)
+  end
   return out.class
 end
 
