@@ -238,6 +238,18 @@ describe("the bytes of trials", function()
     end
   end)
 
+  it("are what the study says of them", function()
+    local s <close> = new [[space = {a = {70, 90}}, budget = {memory = "200 MiB"}, memory = function(p) return p.a << 20 end,
+      run = function() return 1 end]]
+    local out, err, code = s:sweep "run"
+    assert.equal(0, code, out .. err)
+    assert.same({70 << 20, 90 << 20}, column(s:trials(), "room"))
+    s:rewrite [[space = {a = {1}}, memory = function() return "lots" end, run = function() return 1 end]]
+    out, err, code = s:sweep "run"
+    assert.equal(1, code, out)
+    assert.matches("gb.sweep: memory", err, 1, true)
+  end)
+
   it("grow where a trial had too few", function()
     local s <close> = new [[space = {a = {1}}, budget = {memory = "1 GiB"}, run = function()
         return {v = gb.ones(24 << 20, {dtype = "f64"}):eval():sum():item()}

@@ -397,11 +397,6 @@ function core.figure_save(f, path, width, height, made) end
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
 
---- Adds all of a text to the end of a file, or none of it.
----@param path string
----@param text string
-function core.append(path, text) end
-
 --- This process ends when the process of that number does, and leaves no core file.
 ---@param parent integer
 function core.bind(parent) end
@@ -479,48 +474,6 @@ function core.parts() end
 ---@param path string
 ---@param text string
 function core.text_write(path, text) end
-
---- This process ends when that of its parent does, and leaves no core file; false where 'parent' is not its parent.
----@param parent integer
----@return boolean
-function core.bind(parent) end
-
---- Starts a program, argv[1], with more variables "NAME=value"; what it prints goes to the end of the file out. It is killed when the value
---- goes. Its methods: close, pid, reap, signal.
-function core.child(argv, env, out) end
-
---- The position of a child that has ended; nil where time ran out.
----@return integer?
-function core.wait(children, seconds) end
-
---- Its number, when it started, in ticks, and the name of the host; nil where there is no such process.
----@return integer?, integer?, string?
-function core.process(pid) end
-
---- A connection to an SQLite file; mode: "read", "write", "create". Its methods: close, columns, rows, run.
-function core.database(path, mode) end
-
---- Does the path lie on a file system of the network?
----@return boolean
-function core.is_remote(path) end
-
---- The lock of a file until it is closed; nil where another process has it.
-function core.lock(path) end
-
---- Makes a folder, with those above it.
-function core.make_folder(path) end
-
---- SHA-256 of a text, 64 hexadecimal digits.
----@return string
-function core.sha256(text) end
-
---- SHA-256 of a file.
----@return string
-function core.sha256_file(path) end
-
---- A text with Lua's traceback, in which calls within the library are folded.
----@return string
-function core.traceback(text, level) end
 
 --- From now on SIGTERM and SIGUSR1 interrupt what runs, as Ctrl-C does, in place of ending the process.
 function core.heed() end

@@ -5,8 +5,7 @@ local gb = {}
 
 --- The options of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
 --- does; every other key names an option and has {default, "help"}, or default, help, type ("string", "integer", "number",
---- "boolean"), choices, required, min, max and short (a letter). The words are those of arg: --lr=0.05, --lr 0.05, --json,
--- --no-json.
+--- "boolean"), choices, required, min, max and short (a letter). The words are those of arg: --lr=0.05, --lr 0.05, --no-json.
 --- Wrong words end the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints its options, for shells.
 ---@param given table
 ---@return table
@@ -36,9 +35,8 @@ function gb.cli(given) end
 ---@field share? integer  trials that run on one GPU at once; default: 1
 ---@field prune? string|table  "median", "halving" or {rule =, start = 5, factor = 3, within = names of parameters}
 
---- A study: many trials of one function over a space of parameters. A script that ends with return gb.sweep{...} is run by gibbous
--- sweep
---- run SCRIPT, each trial in a process of its own. docs/guide/sweeps.md describes it.
+--- A study: many trials of one function over a space of parameters. A script that ends with return gb.sweep{...} is run by
+--- gibbous sweep run SCRIPT, each trial in a process of its own. docs/guide/sweeps.md describes it.
 ---@param o gibbous.sweep.options
 ---@return gibbous.sweep
 --- Errors: option.
@@ -128,8 +126,7 @@ local range = {}
 ---@field params table  its parameters
 local trial = {}
 
---- Tells a value on the way, of a step of a fit or an epoch: the store keeps it, and where the study prunes, a poor trial ends
--- here.
+--- Tells a value on the way, of a step of a fit or an epoch: the store keeps it, and where the study prunes, a poor trial ends.
 --- Three values in a row that are no numbers end it, too.
 ---@param step number  larger each time
 ---@param value number
@@ -150,10 +147,9 @@ gb.bo = {}
 ---@class gibbous.bo.log_ei.options
 ---@field goal? "min"|"max"  is less better, or more? default: "min"
 
---- The logarithm of the expected improvement on 'best' of values that are normal: log E max(best - y, 0), or log E max(y - best,
--- 0) where
---- more is better. It is right where the improvement itself is 0 in floating point, lazy and differentiable. Source: Ament et al.,
--- 2023.
+--- The logarithm of the expected improvement on 'best' of values that are normal: log E max(best - y, 0), or log E max(y - best, 0)
+--- where more is better. It is right where the improvement itself is 0 in floating point, lazy and differentiable. Source: Ament
+--- et al., 2023.
 ---@param mean gibbous.tensor
 ---@param sd gibbous.tensor  of one shape with mean, above 0
 ---@param best number|gibbous.tensor

@@ -23,7 +23,7 @@ local function identified(study, code, trials)
   for i, t in ipairs(trials) do
     local params <const> = core.json_encode(t.params)
     out[i] = {id = identity.trial(t.params, code), params = params, cell = identity.cell(t.cell),
-      seed = identity.seed(t.params, study.seed)}
+      seed = identity.seed(t.params, study.seed), need = machine.need(study, t.params)}
   end
   return out
 end

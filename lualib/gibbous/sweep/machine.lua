@@ -13,6 +13,13 @@ function M.limit(given, what)
   return math.floor(SHARE * (memory.report().limit - memory.report().used))
 end
 
+--- The bytes that a study says a trial needs; nil where it says nothing.
+function M.need(study, params)
+  local v = study.memory
+  if type(v) == "function" then v = v(params) end
+  return v and core.bytes(v, "gb.sweep: memory") or nil
+end
+
 --- The number of processes that run at once, where nobody said.
 function M.jobs(devices, share) return devices and #devices * share or 1 end
 

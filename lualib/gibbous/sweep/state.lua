@@ -110,10 +110,10 @@ function changes.set(db, e) return db:run("INSERT OR REPLACE INTO study VALUES (
 --- A text is kept. e: digest, kind, text.
 function changes.keep(db, e) return db:run("INSERT OR IGNORE INTO text VALUES (?, ?, ?)", e.digest, e.kind, e.text) end
 
---- e: number, id, params, cell, code, seed.
+--- e: number, id, params, cell, code, seed; need: bytes, nil where they are not known.
 function changes.insert(db, e)
-  return db:run("INSERT OR IGNORE INTO trial (id, number, params, cell, code, seed) VALUES (?, ?, ?, ?, ?, ?)", e.id, e.number,
-    e.params, e.cell, e.code, e.seed)
+  return db:run("INSERT OR IGNORE INTO trial (id, number, params, cell, code, seed, need) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    e.id, e.number, e.params, e.cell, e.code, e.seed, e.need)
 end
 
 --- A process holds an attempt from now on. e: host, pid, started (of the process), room, now, beat, device.
@@ -191,7 +191,8 @@ function M.numbered(db, trials, code)
   local n, list <const> = M.next_number(db), {}
   for _, t in ipairs(trials) do
     if not db:rows("SELECT 1 FROM trial WHERE id = ?", t.id)[1] then
-      list[#list + 1] = {id = t.id, number = n, params = t.params, cell = t.cell, code = code, seed = t.seed}
+      list[#list + 1] = {id = t.id, number = n, params = t.params, cell = t.cell, code = code,
+        seed = t.seed, need = t.need}
       n = n + 1
     end
   end
