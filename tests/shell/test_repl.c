@@ -244,45 +244,45 @@ static void a_long_step_is_said (void **unused) {
 static void the_tour_runs_its_steps (void **unused) {
   (void)unused;
   terminal t;
-  start(&t);
-  expect(&t, "> ");
-  type_keys(&t, ":tour\r");
+  terminal_start(&t);
+  terminal_expect(&t, "> ");
+  terminal_type(&t, ":tour\r");
   for (int step = 1; step <= 10; step++) {
     char heading[16];
     snprintf(heading, sizeof heading, "\n%d of 10  ", step);
-    expect(&t, heading);
-    expect(&t, "\nEnter runs it, q ends: ");
-    type_keys(&t, "\r");
-    if (step == 1) expect(&t, "\ntensor 40 f64");
-    if (step == 3) expect(&t, "converged");
-    if (step == 9) expect(&t, "did you mean 'noise'?");
-    if (step == 10) expect(&t, "\ngb.gp.exact(o)");
+    terminal_expect(&t, heading);
+    terminal_expect(&t, "\nEnter runs it, q ends: ");
+    terminal_type(&t, "\r");
+    if (step == 1) terminal_expect(&t, "\ntensor 40 f64");
+    if (step == 3) terminal_expect(&t, "converged");
+    if (step == 9) terminal_expect(&t, "did you mean 'noise'?");
+    if (step == 10) terminal_expect(&t, "\ngb.gp.exact(o)");
   }
-  expect(&t, "that was the tour");
-  expect(&t, "> ");
-  type_keys(&t, "#x + #m:predict(x).mean\r");
-  expect(&t, "\n80");
-  leave(&t);
+  terminal_expect(&t, "that was the tour");
+  terminal_expect(&t, "> ");
+  terminal_type(&t, "#x + #m:predict(x).mean\r");
+  terminal_expect(&t, "\n80");
+  terminal_leave(&t);
 }
 
 static void the_tour_ends_by_q_and_by_ctrl_c (void **unused) {
   (void)unused;
   terminal t;
-  start(&t);
-  expect(&t, "> ");
-  type_keys(&t, ":tour\r");
-  expect(&t, "q ends: ");
-  type_keys(&t, "q\r");
-  expect(&t, "the tour ends here");
-  expect(&t, "> ");
-  type_keys(&t, ":tour\r");
-  expect(&t, "q ends: ");
-  interrupt_line(&t);
-  expect(&t, "interrupted");
-  expect(&t, "> ");
-  type_keys(&t, "x, 40 + 2\r"); /* no step ran */
-  expect(&t, "\nnil\t42");
-  leave(&t);
+  terminal_start(&t);
+  terminal_expect(&t, "> ");
+  terminal_type(&t, ":tour\r");
+  terminal_expect(&t, "q ends: ");
+  terminal_type(&t, "q\r");
+  terminal_expect(&t, "the tour ends here");
+  terminal_expect(&t, "> ");
+  terminal_type(&t, ":tour\r");
+  terminal_expect(&t, "q ends: ");
+  terminal_interrupt_line(&t);
+  terminal_expect(&t, "interrupted");
+  terminal_expect(&t, "> ");
+  terminal_type(&t, "x, 40 + 2\r"); /* no step ran */
+  terminal_expect(&t, "\nnil\t42");
+  terminal_leave(&t);
 }
 
 int main (void) {
