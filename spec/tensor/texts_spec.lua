@@ -175,7 +175,7 @@ local texts <const> = {
   {"gb.gp.exact{kernel = K.rbf{}}.x", "nil"},
   {"gb.gp.exact{kernel = K.rbf{}}:draw(0)", "option: draw: the number of functions must be 1 or more, got 0"},
   {"gb.data.write(\"x.xyz\", gb.ones(2))",
-   "option: gb.data.write: cannot tell the format of 'x.xyz': expected .npy, .csv or .safetensors"},
+   "option: gb.data.write: cannot tell the format of 'x.xyz': expected .npy, .npz, .csv, .json, .jsonl or .safetensors"},
   {"gb.data.standardize(3)", "option: standardize: x must be a tensor, got number"},
   {"gb.data.standardize(gb.tensor{1, 2, 3})", "tensor 3 f64 cpu  24 B\n  -1.2247   0.0000   1.2247"},
   {"gb.data.split(gb.ones(4), {0.5})", "option: split: y must be a tensor, got table"},
@@ -215,8 +215,8 @@ local texts <const> = {
   {"gb.likelihoods.poisson", "option: gb.likelihoods.poisson is not in this version"},
   {"gb.plot.calibration(3, 1, 2)", "option: gb.plot.calibration: a model of gb.gp.exact is needed, got number"},
   {"gb.plot.residuals(3, 1, 2)", "option: gb.plot.residuals: a model of gb.gp.exact is needed, got number"},
-  {"gb.plot.convergence{}", "option: gb.plot.convergence: a list of residuals, of records with one, or the report of a fit "
-   .. "is needed; several by name"},
+  {"gb.plot.convergence{}", "option: gb.plot.convergence: a list of residuals, of records with one, the record of a solve, or the "
+   .. "report of a fit is needed; several by name"},
   {"gb.plot.memory(3)", "option: gb.plot.memory: a plan is needed, gb.plan(...) or m:plan(x, y), got number"},
   {"gb.plot.sweep", "option: gb.plot.sweep is not in this version"},
   {"gb.dispatch", "option: gb.dispatch is not in this version"},

@@ -120,8 +120,8 @@ function gb.plot.residuals(model, x, y, o) end
 ---@field title? string  above the figure
 ---@field xlabel? string  of the horizontal axis
 
---- Relative residuals on a log axis: of numbers, of records of solves, or of steps of a fit by a solver.
----@param curves gibbous.info|table  a list, the report of a fit, or several lists by name
+--- Relative residuals on a log axis: of a solve by its iterations, of numbers, of records of solves, or of steps of a fit by a solver.
+---@param curves gibbous.solve_info|gibbous.info|table  the record of a solve, a list, the report of a fit, or several of these by name
 ---@param o gibbous.plot.convergence.options?
 ---@return gibbous.figure
 ---```lua

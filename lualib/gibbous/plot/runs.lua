@@ -71,36 +71,64 @@ local function residuals_of(list, name, what)
   return out
 end
 
---- Relative residuals on a log axis, and the tolerance. curves: a list of residuals, of records of solves or of steps of a fit
--- (on_step) whose solve is iterative; or the report of such a fit; or several lists by name. o: tol: a line across;
--- xlabel = "step", title.
+--- The curve of residuals that a record of a solve has; nil of anything else. Records of direct solves do not know the field.
+local function recorded(v)
+  if core.type(v) ~= "solve_info" then return nil end
+  local ok <const>, curve <const> = pcall(function() return v.curve end)
+  return ok and curve or nil
+end
+
+--- The curve of a record of one solve, also where it is alone in a list; anything else as it is.
+local function curve_of(v, what)
+  local curve <const> = recorded(is_plain(v) and #v == 1 and v[1] or v)
+  if curve then return curve end
+  if core.type(v) == "solve_info" then
+    core.raise("option", what .. ": this solve has no curve of residuals; those of gb.solvers.cg and minres have one")
+  end
+  return v
+end
+
+--- The iterations of residuals: 1, 2, ...; of a curve every 'every' of them.
+local function iterations_of(list, n) return core.range(1, n) * (list.every or 1) end
+
+--- The curves by name, sorted: a list of {list, name of the list in messages, label}.
+local function curves_by_name(curves, what)
+  curves = curve_of(steps_of(curves), what)
+  if not is_plain(curves) or next(curves) == nil then
+    core.raise("option", what .. ": a list of residuals, of records with one, the record of a solve, or the report of a fit "
+      .. "is needed; several by name")
+  end
+  if #curves > 0 then return {{curves, "the list"}} end
+  local out <const> = {}
+  for name, v in pairs(curves) do
+    local list <const> = curve_of(v, what)
+    if not is_plain(list) then core.raise("option", ("%s: '%s' is not a list"):format(what, tostring(name))) end
+    out[#out + 1] = {list, ("'%s'"):format(tostring(name)), tostring(name)}
+  end
+  table.sort(out, function(x, y) return x[3] < y[3] end)
+  return out
+end
+
+--- Relative residuals on a log axis, and the tolerance. curves: the record of a solve by gb.solvers.cg or minres; a list of
+-- residuals, of records of solves or of steps of a fit (on_step) whose solve is iterative; the report of such a fit; or several of
+-- these by name. o: tol: a line across, that of a single record unless it is given; xlabel, title.
 ---@return gibbous.figure
 function M.convergence(curves, opts)
   local what <const> = "gb.plot.convergence"
   if core.type(curves) == "info" and curves.solve_log.solves == 0 then
     core.raise("option", what .. ": the fit was direct: it solved nothing step by step; gb.plot.training shows its values")
   end
-  curves = steps_of(curves)
   local o <const> = options.parse(opts, {tol = "positive", title = "string", xlabel = "string"}, what)
-  if not is_plain(curves) or next(curves) == nil then
-    core.raise("option", what .. ": a list of residuals, of records with one, or the report of a fit is needed; several by name")
+  local list <const> = curves_by_name(curves, what)
+  local of_solve <const> = list[1][1].every ~= nil
+  local fig <const> = figure{title = o.title, xlabel = o.xlabel or of_solve and "iteration" or "step", ylabel = "relative residual",
+    yscale = "log"}
+  for _, one in ipairs(list) do
+    local r <const> = residuals_of(one[1], one[2], what)
+    fig:line(iterations_of(one[1], #r), r, {label = one[3], marker = #r < 40 and "circle" or nil})
   end
-  local fig <const> = figure{title = o.title, xlabel = o.xlabel or "step", ylabel = "relative residual", yscale = "log"}
-  local function draw(list, name, label)
-    local r <const> = residuals_of(list, name, what)
-    fig:line(core.range(1, #r), r, {label = label, marker = #r < 40 and "circle" or nil})
-  end
-  if #curves > 0 then draw(curves, "the list")
-  else
-    local names <const> = {}
-    for name in pairs(curves) do names[#names + 1] = tostring(name) end
-    table.sort(names)
-    for _, name in ipairs(names) do
-      if not is_plain(curves[name]) then core.raise("option", ("%s: '%s' is not a list"):format(what, name)) end
-      draw(curves[name], "'" .. name .. "'", name)
-    end
-  end
-  if o.tol then fig:hline(o.tol, {label = ("tolerance %g"):format(o.tol)}) end
+  local tol <const> = o.tol or core.type(curves) == "solve_info" and curves.tol or nil
+  if tol then fig:hline(tol, {label = ("tolerance %g"):format(tol)}) end
   return fig
 end
 
