@@ -26,7 +26,9 @@ static void say_bad (const char *bad) {
   char near[16], name[16];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(bad, "="), bad);
   if (bad[1] == 'e' || bad[1] == 'l') fprintf(stderr, PROGRAM ": '%s' needs argument\n", bad);
-  else if (bad[1] == '-' && strcmp(name, "--color") != 0 && lgb_nearest(name, longer, near, sizeof near))
+  else if (strcmp(name, "--color") == 0)
+    fprintf(stderr, PROGRAM ": %s: auto, always or never is meant\n", bad);
+  else if (bad[1] == '-' && lgb_nearest(name, longer, near, sizeof near))
     fprintf(stderr, PROGRAM ": unrecognized option '%s', did you mean '%s'?\n", bad, near);
   else fprintf(stderr, PROGRAM ": unrecognized option '%s'\n", bad);
 }

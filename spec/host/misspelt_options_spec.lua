@@ -4,8 +4,9 @@ local gb <const> = require "gibbous"
 local reference <const> = require "gibbous.reference"
 local support <const> = require "spec.support"
 
--- Their examples call another name, or there is none.
-local WITHOUT <const> = {["gb.gp.load"] = true, ["gb.data.set"] = true, ["set:split"] = true, ["gb.bench"] = true}
+-- Their examples call another name, or have no option table, or there is none.
+local WITHOUT <const> = {["gb.gp.load"] = true, ["gb.data.set"] = true, ["set:split"] = true, ["gb.bench"] = true,
+  ["gb.data.frame"] = true}
 
 --- The arguments of a call, from the text between its brackets.
 local function arguments(text)

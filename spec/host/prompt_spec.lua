@@ -458,7 +458,7 @@ describe("colour", function()
 
   it("must be chosen from three", function()
     local _, err <const>, code <const> = run{"--color=blue", "-e", "print(1)"}
-    assert.matches("^gibbous: unrecognized option '%-%-color=blue'\n", err)
+    assert.matches("^gibbous: %-%-color=blue: auto, always or never is meant\n", err)
     assert.equal(1, code)
   end)
 

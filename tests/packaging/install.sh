@@ -43,7 +43,7 @@ example=$prefix/share/doc/gibbous/embedding
 cc -Wall -Wextra -Werror "$example/program.c" $(pkg-config --cflags --libs gibbous) "-Wl,-rpath,$prefix/lib" -o by_pkg_config
 expect ./by_pkg_config
 cp -r "$example" source
-"$cmake" -S source -B by_cmake -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && "$cmake" --build by_cmake >> log 2>&1 || { cat log; exit 1; }
+"$cmake" -G Ninja -S source -B by_cmake -DCMAKE_PREFIX_PATH="$prefix" > log 2>&1 && "$cmake" --build by_cmake >> log 2>&1 || { cat log; exit 1; }
 expect by_cmake/program_c
 if grep -q "^CMAKE_CXX_COMPILER:.*NOTFOUND" by_cmake/CMakeCache.txt; then echo "no compiler for C++: its program is left out"
 else expect by_cmake/program_cpp; fi
