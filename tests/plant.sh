@@ -781,7 +781,7 @@ host/io/npy.c
 's/GB_TRY(gb_host_of(t, &host, err));/host = *t;/'
 'far device: an array is written from where it lies'
 
-host/io/csv_write.c
+host/io/text/csv_write.c
 's/GB_TRY(gb_host_of(column\[k\].value, &at\[k\].value, err));/at[k].value = *column[k].value;/'
 'far device: a table is written from where it lies'
 
@@ -1644,6 +1644,30 @@ host/lua/cluster/kmeans.c
 host/lua/cluster/tiles.c
 's/p->first\[piece\], 1, p->piece/0, 1, p->piece/'
 'k-means: every tile of an expression is its first one'
+
+host/system/place.c
+'s/ | O_CLOEXEC//'
+'system: a child does not hold a lock'
+
+host/system/child.c
+'s/strchr("ZXx", at\[2\]) != NULL/false/'
+'system: a process that has ended is gone, reaped or not'
+
+host/system/digest.c
+'s/got == sizeof piece/got > 99999999/'
+'system: a digest is that of the whole file'
+
+lualib/gibbous/sweep/identity.lua
+'s/joined(tokens, first or 1, first and block_end(tokens, first) or #tokens)/joined(tokens, 1, #tokens)/'
+'sweeps: a longer grid on the line of the function keeps finished trials'
+
+lualib/gibbous/sweep/search.lua
+'s/since % 2 == 1 and MARGIN or 0/0/'
+'sweeps: a search leaves a place that has no more to give'
+
+lualib/gibbous/bo.lua
+'s/FAR <const> = -20 /FAR <const> = -1e5 /'
+'sweeps: the expected improvement has its digits far out'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -1671,6 +1695,8 @@ suite_of () {                     # file, what is wrong
     'k-means of a GPU: '*) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/kmeans_bytes$'; return ;;
     'k-means fits: '*) targets=gibbous filter=spec/cluster/kmeans_spec.lua; return ;;
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
+    'system: '*) targets=test_system filter='^system$'; return ;;
+    'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;
