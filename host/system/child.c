@@ -99,6 +99,8 @@ gb_status gb_child_start (const char *const *argv, const char *const *env, const
   return gb_fail(err, GB_EIO, "cannot watch '%s': %s", argv[0], strerror(cause));
 }
 
+#define MOST_WITHOUT 1.0 /* seconds of a wait for no child */
+
 /* Milliseconds of one wait: short enough that Ctrl-C by a handler that restarts calls is seen. */
 static int slice (double deadline) {
   const double left = (deadline - gb_clock()) * 1e3;
@@ -106,7 +108,10 @@ static int slice (double deadline) {
 }
 
 gb_status gb_child_wait (gb_child *const *child, size_t n, double seconds, size_t *which, gb_error *err) {
-  const double deadline = n == 0 && seconds < 0 ? 0 : seconds < 0 ? 1e300 : gb_clock() + seconds;
+  const double most = n > 0 ? 1e300 : MOST_WITHOUT; /* for ever, for children */
+  double left = seconds >= 0 ? seconds : 0;
+  if (seconds < 0 && n > 0) left = most;
+  const double deadline = gb_clock() + (left < most ? left : most);
   struct pollfd *fds = calloc(n + 1, sizeof *fds);
   if (fds == NULL) return gb_fail(err, GB_ENOMEM, "no memory to wait for %zu processes", n);
   for (size_t i = 0; i < n; i++) fds[i] = (struct pollfd){.fd = child[i]->handle, .events = POLLIN};

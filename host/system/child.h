@@ -27,8 +27,8 @@ typedef struct gb_child_end {
 gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out, gb_child *child,
                           gb_error *err);
 
-/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever; of no child, not at all). 'which' is its number, n where time ran out. A
-** child that was reaped is passed over. Errors: EINTR (Ctrl-C), EIO. */
+/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever), of no child a second at most. 'which' is its number, n
+** where time ran out. A child that was reaped is passed over. Errors: EINTR (Ctrl-C), EIO. */
 gb_status gb_child_wait (gb_child *const *child, size_t n, double seconds, size_t *which, gb_error *err);
 
 /* How a child that has ended did; the child is reaped. Errors: EIO. */
