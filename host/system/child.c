@@ -99,7 +99,7 @@ gb_status gb_child_start (const char *const *argv, const char *const *env, const
   return gb_fail(err, GB_EIO, "cannot watch '%s': %s", argv[0], strerror(cause));
 }
 
-#define MOST_WITHOUT 1.0 /* seconds of a wait for no child */
+#define MOST_WITHOUT 0.25 /* seconds of a wait for no child */
 
 /* Milliseconds of one wait: short enough that Ctrl-C by a handler that restarts calls is seen. */
 static int slice (double deadline) {

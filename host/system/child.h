@@ -27,7 +27,7 @@ typedef struct gb_child_end {
 gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out, gb_child *child,
                           gb_error *err);
 
-/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever), of no child a second at most. 'which' is its number, n
+/* Waits until one of n children has ended, for 'seconds' at most (negative: for ever), of no child a quarter of a second at most. 'which' is its number, n
 ** where time ran out. A child that was reaped is passed over. Errors: EINTR (Ctrl-C), EIO. */
 gb_status gb_child_wait (gb_child *const *child, size_t n, double seconds, size_t *which, gb_error *err);
 

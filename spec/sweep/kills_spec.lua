@@ -52,3 +52,13 @@ describe("a sweep whose processes are killed", function()
     assert.equal("ok", db:trials()[1].class)
   end)
 end)
+
+describe("a child", function()
+  it("is of a list of strings", function()
+    for _, wrong in ipairs{{{}}, {{1}}, {{"sh"}, "A=1"}, {{"sh"}, {1}}, {{"sh"}, 3}, {"sh"}} do
+      local ok <const>, err <const> = pcall(core.child, table.unpack(wrong))
+      assert.is_false(ok)
+      assert.matches("bad argument", tostring(err), 1, true)
+    end
+  end)
+end)

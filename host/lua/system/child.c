@@ -14,7 +14,8 @@ static gb_child *check_child (lua_State *L, int arg) { return luaL_checkudata(L,
 
 /* A list of strings as C has it, ended by NULL; pushes its memory. nil: no strings. The strings live as long as the list does. */
 static const char **check_strings (lua_State *L, int arg) {
-  const size_t n = lua_isnoneornil(L, arg) ? 0 : (size_t)luaL_len(L, arg);
+  if (!lua_isnoneornil(L, arg)) lgb_checktype(L, arg, LUA_TTABLE);
+  const size_t n = lua_isnoneornil(L, arg) ? 0 : (size_t)lua_rawlen(L, arg);
   const char **list = lgb_scratch(L, n + 1, sizeof *list);
   for (size_t i = 0; i < n; i++) {
     if (lua_rawgeti(L, arg, (lua_Integer)i + 1) != LUA_TSTRING)
