@@ -9,13 +9,12 @@ local refusals <const> = {
   {[[D.read(file("a,a,a\n1,2,3\n")):col "a"]],
    "option: FILE.csv: columns 1, 2, 3 are all called 'a': f:col(1) takes one by its number, names = {...} gives them "
     .. "names"},
-  {[[D.read(file("a\n1\n")).b]], "option: a frame has no field 'b'; columns are f:col(name)"},
+  {[[D.read(file("a\n1\n")).b]], "option: a frame has no column and no method 'b' (did you mean 'a'?); columns: a"},
   {[[D.read(file("a\n1\n")):col{}]], "option: col: the list of names is empty"},
   {[[D.read(file("a\n1\n")):col(2)]], "index: column 2 of a frame with 1 column"},
   {[[D.read(file("a\n1\n")):col "b"]], "option: there is no column 'b' (did you mean 'a'?); columns: a"},
-  {[[D.read(file("a,b\n1,x\n")):col{"a", "b"}]], "format: column 'b' holds text and cannot join a tensor: FILE.csv:2 has 'x'"},
-  {[[D.read(file "\x89HDF")]], "format: FILE.csv: not read yet: an HDF5 file: np.save each array as .npy"},
-  {[[D.read(file "MATLAB 5.0 MAT-file")]], "format: FILE.csv: not read yet: a MATLAB file: writematrix saves .csv"},
+  {[[D.read(file("a,b\n1,x\n")):col{"a", "b"}]], "format: column 'b' holds text and cannot join a tensor: FILE.csv:2 has 'x'; "
+    .. "f:encode(name) and f:one_hot(name) make numbers of it"},
   {[[D.read(file "PAR1")]],
    "format: FILE.csv: not read yet: a Parquet file: pandas.read_parquet(path).to_csv(path, index=False) makes .csv"},
   {[[D.read(file "ARROW1")]],
@@ -26,8 +25,7 @@ local refusals <const> = {
   {[[D.read(file "\xFE\xFFx")]], "format: FILE.csv: not read yet: text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
   {[[D.read(file "\xFF\xFEx")]], "format: FILE.csv: not read yet: text in UTF-16: iconv -f UTF-16 -t UTF-8 makes UTF-8"},
   {[[D.read(file "PK\3\4")]],
-   "format: FILE.csv: not read yet: a zip archive, as .npz and .xlsx are: from .npz, np.save each array as .npy; from a "
-    .. "spreadsheet, save as .csv"},
+   "format: FILE.csv: a zip archive, read where its name ends in .npz; from a spreadsheet, save as .csv"},
   {[[D.read(file("x", ".npy"))]], "format: FILE.npy: not a NumPy array file"},
   {[[D.read(file "1\n", {delimiter = "ab"})]], "option: gb.data.read: delimiter must be one character, got 'ab'"},
   {[[D.read(file "1\n", {decimal = ";"})]], "option: gb.data.read: decimal must be \".\" or \",\", got ';'"},
