@@ -298,7 +298,7 @@ static int stored_copy (gb_lower_state *s, gb_node *n, gb_status *rc) {
 }
 
 /* The stored value that n only hands on, so that it needs no buffer of its own; NULL where there is none.
-** A leaf is not such a value: it may be set anew, and what was detached from it stays. */
+** A leaf is not such a value: its value may be replaced, and what was detached from it keeps the old one. */
 static gb_node *handed_on (const gb_lower_state *s, const gb_node *n) {
   if (!gb_hands_on(n) || n->op == GB_OP_CAST) return NULL;
   const gb_node *made = n->in[0];

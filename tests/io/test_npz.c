@@ -182,7 +182,7 @@ static void hostile_archives_are_refused (void **state) {
   const size_t n = make_npy(npy, "<f8", 4);
   z = (maker){.n = 0};
   add(&z, (member){.name = "a.txt", .data = "abc", .n = 3});
-  expect_refused("'a.txt' is no array (.npy)");
+  expect_refused("'a.txt' is not an array (.npy)");
   add(&z, (member){.name = "a.npy", .data = npy, .n = n});
   add(&z, (member){.name = "a.npy", .data = npy, .n = n});
   expect_refused("two arrays are called 'a'");

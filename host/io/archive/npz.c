@@ -23,8 +23,8 @@ static gb_status name_of (const char *path, const char *member, char **out, gb_e
   const size_t n = strlen(member);
   if (n <= 4 || strcmp(member + n - 4, ".npy") != 0)
     return gb_fail(err, GB_EFORMAT,
-                   "%s: '%.80s' is no array (.npy); unpack the archive and read its files one by one", path,
-                   member);
+                   "%s: '%.80s' is not an array (.npy); unpack the archive and read its files one by one",
+                   path, member);
   if ((*out = strndup(member, n - 4)) == NULL) return gb_fail(err, GB_ENOMEM, "no memory to read '%s'", path);
   return GB_OK;
 }

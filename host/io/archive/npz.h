@@ -8,7 +8,7 @@
 
 /* Reads every member NAME.npy as io/npy.h reads files, and checks its checksum; the tensors are called NAME and come in the order of the
 ** archive. max_ratio: 0 = GB_NPZ_RATIO. Errors: EIO, EFORMAT (of the archive, or of the member that is named; two members of one name;
-** a member that is no array), ENOMEM, EINTR. 'out' is empty after an error. */
+** a member that is not an array), ENOMEM, EINTR. 'out' is empty after an error. */
 gb_status gb_npz_read (gb_ledger *l, const char *path, const char *where, double max_ratio,
                        gb_tensor_set *out, gb_error *err);
 

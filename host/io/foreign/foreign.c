@@ -97,7 +97,7 @@ gb_status gb_foreign_read (gb_ledger *l, const char *kind, const char *path, con
   GB_TRY(open_library(kind, path, &read, err));
   gb_status st = read(GB_FOREIGN_ABI, path, &sink, err);
   if (st == GB_OK && only != NULL && !c.found)
-    st = gb_fail(err, GB_EOPTION, "%s: there is no array '%.200s'", path, only);
+    st = gb_fail(err, GB_EOPTION, "%s: it has no array '%.200s'", path, only);
   if (st != GB_OK) gb_tensor_set_clear(out);
   return st;
 }

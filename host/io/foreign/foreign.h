@@ -20,7 +20,7 @@ typedef struct gb_foreign_sink {
   bool (*wants)(void *ud, const char *name);
   /* memory for the elements, in the order of the file; the library fills it before its next call */
   gb_status (*place)(void *ud, const gb_foreign_array *a, void **to, gb_error *err);
-  /* the thing is no array that can be read */
+  /* the thing cannot be read as an array, for this reason */
   gb_status (*leave)(void *ud, const char *name, const char *why, gb_error *err);
   void *ud;
 } gb_foreign_sink;

@@ -32,7 +32,7 @@ static uint64_t eight_digits (uint64_t v) {
   return (v & 0x0000FFFF0000FFFFu) * (10000 * 4294967296u + 1) >> 32;
 }
 
-/* Appends the digits at s to '*m', modulo 2^64. Returns the first byte that is none. */
+/* Appends the digits at s to '*m', modulo 2^64. Returns the first byte that is not a digit. */
 static const char *append_digits (const char *s, uint64_t *m) {
   static const uint64_t ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   for (;;) {

@@ -1,5 +1,4 @@
 --- gibbous data VERB [NAME..]: what is known of data sets and where they are.
-local options <const> = require "gibbous.options"
 local table_text <const> = require "gibbous.table_text"
 local registry <const> = require "gibbous.data.registry"
 
@@ -64,17 +63,4 @@ function verbs.verify(names)
   end)
 end
 
-return function(words)
-  local verb <const> = table.remove(words, 1)
-  local f <const> = verbs[verb or ""]
-  if not f then
-    local near <const> = verb and options.nearest(verb, verbs)
-    io.stderr:write(("gibbous: data takes a verb: list, info, verify, path, cite%s\n"):format(
-      near and ("; did you mean '%s'?"):format(near) or ""))
-    return false
-  end
-  local ok <const>, result <const> = pcall(f, words)
-  if ok then return result end
-  io.stderr:write("gibbous: ", tostring(type(result) == "table" and result.message or result), "\n")
-  return false
-end
+return function(words) return require "gibbous.verbs"(verbs, words, "data", "list, info, verify, path, cite") end

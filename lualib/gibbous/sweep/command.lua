@@ -3,7 +3,6 @@ local core <const> = require "gibbous.core"
 local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
-local options <const> = require "gibbous.options"
 local script <const> = require "gibbous.sweep.script"
 local space <const> = require "gibbous.sweep.space"
 local store <const> = require "gibbous.sweep.store"
@@ -226,17 +225,6 @@ end
 
 --- Runs a verb.
 return function(words)
-  local verb <const> = table.remove(words, 1)
-  local f <const> = verbs[verb or ""]
-  if not f then
-    local near <const> = verb and options.nearest(verb, verbs)
-    io.stderr:write(("gibbous: sweep takes a verb: run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, export, "
-      .. "report, slurm%s; gibbous help gibbous sweep VERB says what one does\n")
-      :format(near and ("; did you mean '%s'?"):format(near) or ""))
-    return false
-  end
-  local ok <const>, result <const> = pcall(f, words)
-  if ok then return result end
-  io.stderr:write("gibbous: ", tostring(type(result) == "table" and result.message or result), "\n")
-  return false
+  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, "
+    .. "export, report, slurm; gibbous help gibbous sweep VERB says what one does")
 end
