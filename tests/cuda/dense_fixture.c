@@ -75,12 +75,12 @@ static void *piece_read (const piece *p, const char *what) {
 
 static void piece_free (piece *p) { gb_ledger_free(&far_gpu->ledger, &p->block); }
 
-/* Pieces of scratch are multiples of 256 bytes. */
+/* Pieces of scratch are multiples of 256 bytes. A library of a real GPU need not write all that it asked for. */
 static void check_scratch (const piece *scratch, const char *name) {
   unsigned char *bytes = piece_read(scratch, name);
   size_t idle = 0;
   while (idle < scratch->bytes && bytes[scratch->bytes - 1 - idle] == POISON) idle++;
-  if (idle >= GUARD) fail_msg("%s: %zu of %zu bytes of scratch stay unused", name, idle, scratch->bytes);
+  if (idle >= GUARD && !emu_is_real()) fail_msg("%s: %zu of %zu bytes of scratch stay unused", name, idle, scratch->bytes);
   free(bytes);
 }
 
@@ -132,12 +132,23 @@ void assert_both_run (const op_case *c, const far_run *r) {
   if (r->far != GB_OK) fail_msg("%s on the GPU: %s", gb_ops[c->o.op].name, r->far_error.text);
 }
 
+static void fail_difference (const op_case *c, int output, const void *near, const void *far) {
+  const gb_dtype t = c->o.out_dtype[output];
+  const size_t size = gb_dtype_size(t), n = c->bytes[output] / size;
+  size_t first = n, count = 0;
+  for (size_t e = n; e-- > 0;)
+    if (memcmp((const char *)near + e * size, (const char *)far + e * size, size) != 0) first = e, count++;
+  fail_msg("%s %s: %zu of %zu elements of output %d differ, %zu: %.17g at home, %.17g on the GPU",
+           gb_ops[c->o.op].name, gb_dtype_name(t), count, n, output, first, gb_element_get(near, first, t),
+           gb_element_get(far, first, t));
+}
+
 void assert_same_bytes (op_case *c, int place) {
   far_run r = run_both(c, place);
   assert_both_run(c, &r);
   for (int i = 0; i < c->o.nout; i++)
     if (c->bytes[i] > 0 && memcmp(c->out[i], r.out[i], c->bytes[i]) != 0)
-      fail_msg("%s: bytes of output %d differ", gb_ops[c->o.op].name, i);
+      fail_difference(c, i, c->out[i], r.out[i]);
   end_both(c, &r);
 }
 

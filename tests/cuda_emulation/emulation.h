@@ -18,6 +18,9 @@ long emu_calls (const char *api);
 /* Counts of calls are 0, and lost devices live: for the next case of a test in one process. Memory stays as it is. */
 void emu_begin (void);
 
+/* True where a real GPU stands behind the tests (tests/gpu/real.c). */
+bool emu_is_real (void);
+
 /* Bytes that a device has given out, the most at any time since emu_begin, and the number of pieces of memory of all
 ** kinds that are held now, pinned ones included. */
 size_t emu_bytes (int device);

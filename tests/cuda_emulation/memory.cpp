@@ -286,4 +286,6 @@ size_t emu_pieces (void) {
   std::lock_guard<std::recursive_mutex> guard(lock());
   return regions().size();
 }
+
+bool emu_is_real (void) { return false; }
 }

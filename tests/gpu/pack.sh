@@ -17,7 +17,7 @@ for f in "$to"/build/gibbous "$to"/build/test_*; do
 done | sort -u | while read -r lib; do cp -L "$lib" "$to/build/lib/"; done
 # busted and what it needs are Lua files, but for two modules in C
 for dir in /usr/share/lua/5.4 /usr/lib/*/lua/5.4; do [ -d "$dir" ] && cp -rL "$dir/." "$to/build/busted/"; done
-cp -L "$(command -v busted)" "$to/build/busted/busted.lua"
+cp -L "$(command -v busted)" "$to/build/busted/run_busted.lua"
 cp -r scripts spec "$to/"
 cp -r tests/gpu "$to/tests/"
 [ ! -e .busted ] || cp .busted "$to/"

@@ -36,3 +36,4 @@ long emu_calls (const char *name) {
   return 0;
 }
 size_t emu_pieces (void) { return 0; }
+bool emu_is_real (void) { return true; }

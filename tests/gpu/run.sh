@@ -22,7 +22,7 @@ tests=$root/build/tests/cuda
 library=$root/build
 [ $emulated = no ] || library=$root/build/tests/cuda
 [ ! -d build/lib ] || export LD_LIBRARY_PATH="$root/build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-busted=$(command -v busted || echo "$root/build/busted/busted.lua")
+busted=$(command -v busted || echo "$root/build/busted/run_busted.lua")
 [ ! -d build/busted ] || export LUA_PATH="$root/build/busted/?.lua;$root/build/busted/?/init.lua;;" LUA_CPATH="$root/build/busted/?.so;;"
 [ -e "$library/libgibbous_cuda.so" ] || { echo "run.sh: $library/libgibbous_cuda.so is missing: build it first" >&2; exit 2; }
 export GIBBOUS_DEVICE_PATH="$library" GIBBOUS_CUDA_LIBRARY="$library/libgibbous_cuda.so" GIBBOUS_ISA=avx2 GIBBOUS_THREADS=4
