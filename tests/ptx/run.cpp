@@ -123,7 +123,7 @@ void run_thread (const module &m, const function &f, const std::string &argument
   while (!t.done) {
     const ins &i = *t.next++;
     if (i.guard >= 0) {
-      if (t.wild[i.guard]) stop_at(t, i, "a predicate is made of what nothing wrote");
+      if (t.wild[i.guard] && emu::set.strict) stop_at(t, i, "a predicate is made of what nothing wrote");
       if (get<bool>(t, i.guard) != i.guarded_by) continue;
     }
     i.run(t, i);
