@@ -142,6 +142,7 @@ local function show(title, cases, line, head)
     local f <const> = c.f and c.f() or product(c)
     local guess <const> = predicted(f)
     local seconds <const>, wall <const> = measured(f)
+    io.stderr:write(("%s: %s, %s by prediction\n"):format(c[1], seconds and duration(seconds) or "not run", duration(guess)))
     rows[#rows + 1] = line(c, guess, seconds)
     record.rows[#record.rows + 1] = {case = c[1], n = c.n, predicted = guess, seconds = seconds, wall = wall, target = c.target,
       target_seconds = c.seconds}
