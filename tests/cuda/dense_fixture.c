@@ -80,7 +80,8 @@ static void check_scratch (const piece *scratch, const char *name) {
   unsigned char *bytes = piece_read(scratch, name);
   size_t idle = 0;
   while (idle < scratch->bytes && bytes[scratch->bytes - 1 - idle] == POISON) idle++;
-  if (idle >= GUARD && !emu_is_real()) fail_msg("%s: %zu of %zu bytes of scratch stay unused", name, idle, scratch->bytes);
+  if (idle >= GUARD && !emu_is_real())
+    fail_msg("%s: %zu of %zu bytes of scratch stay unused", name, idle, scratch->bytes);
   free(bytes);
 }
 
@@ -132,25 +133,35 @@ void assert_both_run (const op_case *c, const far_run *r) {
   if (r->far != GB_OK) fail_msg("%s on the GPU: %s", gb_ops[c->o.op].name, r->far_error.text);
 }
 
-static void fail_difference (const op_case *c, int output, const void *near, const void *far) {
-  const gb_dtype t = c->o.out_dtype[output];
-  const size_t size = gb_dtype_size(t), n = c->bytes[output] / size;
-  size_t first = n, count = 0;
-  for (size_t e = n; e-- > 0;)
-    if (memcmp((const char *)near + e * size, (const char *)far + e * size, size) != 0) first = e, count++;
-  fail_msg("%s %s: %zu of %zu elements of output %d differ, %zu: %.17g at home, %.17g on the GPU",
-           gb_ops[c->o.op].name, gb_dtype_name(t), count, n, output, first, gb_element_get(near, first, t),
-           gb_element_get(far, first, t));
+/* The sign of a zero sum is that of the library's first addend. */
+static bool is_same (gb_dtype t, bool values, const void *near, const void *far, size_t e) {
+  const size_t size = gb_dtype_size(t);
+  if (memcmp((const char *)near + e * size, (const char *)far + e * size, size) == 0) return true;
+  return values && gb_element_get(near, e, t) == 0 && gb_element_get(far, e, t) == 0;
 }
 
-void assert_same_bytes (op_case *c, int place) {
+static void assert_output (const op_case *c, int output, bool values, const void *far) {
+  const gb_dtype t = c->o.out_dtype[output];
+  const void *near = c->out[output];
+  const size_t n = c->bytes[output] / gb_dtype_size(t);
+  size_t first = n, count = 0;
+  for (size_t e = n; e-- > 0;)
+    if (!is_same(t, values, near, far, e)) first = e, count++;
+  if (count > 0)
+    fail_msg("%s %s: %zu of %zu elements of output %d differ, %zu: %.17g at home, %.17g on the GPU",
+             gb_ops[c->o.op].name, gb_dtype_name(t), count, n, output, first, gb_element_get(near, first, t),
+             gb_element_get(far, first, t));
+}
+
+static void assert_same (op_case *c, int place, bool values) {
   far_run r = run_both(c, place);
   assert_both_run(c, &r);
-  for (int i = 0; i < c->o.nout; i++)
-    if (c->bytes[i] > 0 && memcmp(c->out[i], r.out[i], c->bytes[i]) != 0)
-      fail_difference(c, i, c->out[i], r.out[i]);
+  for (int i = 0; i < c->o.nout; i++) assert_output(c, i, values, r.out[i]);
   end_both(c, &r);
 }
+
+void assert_same_bytes (op_case *c, int place) { assert_same(c, place, false); }
+void assert_same_values (op_case *c, int place) { assert_same(c, place, true); }
 
 void assert_same_failure (op_case *c, gb_status st, const char *words) {
   far_run r = run_both(c, -1);

@@ -29,6 +29,7 @@ void end_both (op_case *c, far_run *r);
 void assert_both_run (const op_case *c, const far_run *r);
 /* Both succeed with the same bytes in all outputs. */
 void assert_same_bytes (op_case *c, int place);
+void assert_same_values (op_case *c, int place); /* 0 and -0 are the same */
 /* Both fail with the same code, text and order of the minor. */
 void assert_same_failure (op_case *c, gb_status st, const char *words);
 
