@@ -38,9 +38,16 @@ static bool is_ptx (const char *image) {
   return strncmp(image, "//", 2) == 0 || strncmp(image, ".version", 8) == 0;
 }
 
+static size_t launches;
+static auto &launched = *new std::set<const ptx::function *>;
+void print_ptx (void) {
+  fprintf(stderr, "PTX: %zu kernels ran in %zu launches\n", launched.size(), launches);
+}
+
 /* A kernel of PTX is launched by the address of its function. */
 static void export_text (const ptx::module &m, const ptx::function &f) {
   export_kernel(&f, f.name.c_str(), [&m, &f] (const launch_call &how, void **arguments) {
+    launched.insert(&f), launches++;
     std::string bytes(f.argument, '\0');
     for (size_t k = 0; k < f.in.size(); k++) memcpy(&bytes[f.in[k].at], arguments[k], f.in[k].bytes);
     return launch(how, [&m, &f, bytes] { ptx::run_thread(m, f, bytes); }, {});
