@@ -156,7 +156,7 @@ cudaError_t launch_by_address (const launch_call &, void **arguments);
 cudaError_t allow_shared (const void *kernel, int bytes); /* dynamic shared memory beyond 48 KiB */
 
 extern size_t grids_begun; /* so far */
-void abandon_grid (void); /* after an illegal address ended a kernel */
+void abandon_grid (void);  /* after an illegal address ended a kernel */
 
 /* Runs a body; an illegal address in it stops the process, or is 700 where faults are trapped. */
 cudaError_t run_guarded (const std::function<void()> &body);

@@ -42,7 +42,7 @@ struct body {
   reader &r;
   function &f;
   std::map<std::string, symbol> names;               /* parameters, variables */
-  std::map<std::string, int> registers;              /* by name */
+  std::vector<std::map<std::string, int>> registers; /* by name, of each block that is open */
   std::map<std::pair<int, uint64_t>, int> constants; /* base and value, to slot */
   std::map<std::string, size_t> labels;
   std::vector<std::pair<size_t, std::string>> branches; /* instruction, label */
@@ -59,10 +59,10 @@ struct body {
   operand next_operand ();
   void instruction ();
   void call (ins &);
-  void statement (int &depth);
+  void statement ();
 };
 
-/* .reg .b32 %r<52>; or .reg .b32 %temp; where a name that comes again, in another block, is the same register. */
+/* .reg .b32 %r<52>; or .reg .b32 %low, %high; for the block, where they hide those of the same name outside. */
 void body::declare_registers() {
   r.take(); /* the type */
   do {
@@ -72,8 +72,8 @@ void body::declare_registers() {
       count = (int)number(r);
       r.expect(">");
     }
-    if (count < 0 && registers.count(name) == 0) registers[name] = f.nslots++;
-    for (int k = 0; k < count; k++) registers[name + std::to_string(k)] = f.nslots++;
+    if (count < 0) registers.back()[name] = f.nslots++;
+    for (int k = 0; k < count; k++) registers.back()[name + std::to_string(k)] = f.nslots++;
   } while (r.take_if(","));
   r.expect(";");
 }
@@ -104,8 +104,10 @@ static uint64_t literal (reader &r) {
 int body::slot() {
   if (r.now() == "-" || is_number(r.now())) return slot_of_constant(base::value, literal(r));
   const std::string name = r.take();
-  auto known = registers.find(name);
-  if (known != registers.end()) return known->second;
+  for (size_t k = registers.size(); k-- > 0;) {
+    auto known = registers[k].find(name);
+    if (known != registers[k].end()) return known->second;
+  }
   auto local = names.find(name), global = r.variables.find(name);
   const symbol *s = local != names.end()          ? &local->second
                     : global != r.variables.end() ? &global->second
@@ -203,11 +205,14 @@ void body::instruction() {
   f.code.push_back(i);
 }
 
-void body::statement(int &depth) {
+void body::statement() {
   const std::string word = r.now();
   if (word.empty()) r.refuse("a body without an end");
-  if (word == "{" || word == "}") {
-    depth += word == "{" ? 1 : -1;
+  if (word == "{") {
+    registers.push_back({});
+    r.take();
+  } else if (word == "}") {
+    registers.pop_back();
     r.take();
   } else if (word[0] == '.') {
     r.take();
@@ -223,9 +228,8 @@ void body::statement(int &depth) {
 
 void read_body (reader &r, function &f, std::map<std::string, symbol> names) {
   body b = {r, f, std::move(names), {}, {}, {}, {}};
-  int depth = 0;
-  do b.statement(depth);
-  while (depth > 0);
+  do b.statement();
+  while (!b.registers.empty());
   f.frame = aligned(f.frame, 16);
   ins end = {};
   end.guard = -1, end.line = r.line(), end.run = find_handler("ret");

@@ -72,6 +72,31 @@ template <class T, class Part> static void unpack (thread &t, const ins &i) {
   put(t, i.to[1], (Part)(whole >> 8 * sizeof(Part)), wild);
 }
 
+/* -- numbers of several words */
+
+enum what { SUM, DIFFERENCE, LOW, HIGH };
+/* a + b, a - b, or a half of a b and c; with the carry of the instruction before (IN), and one for the next (OUT). */
+template <what W, bool IN, bool OUT> static void with_carry (thread &t, const ins &i) {
+  const uint64_t a = get<uint32_t>(t, i.from[0]), b = get<uint32_t>(t, i.from[1]),
+                 carry = IN && t.carry ? 1 : 0;
+  bool wild = t.wild[i.from[0]] || t.wild[i.from[1]] || (IN && t.wild_carry);
+  uint64_t sum = W == SUM ? a + b + carry : a - b - carry;
+  if (W == LOW || W == HIGH) {
+    sum = (W == LOW ? (uint32_t)(a * b) : a * b >> 32) + get<uint32_t>(t, i.from[2]) + carry;
+    wild = wild || t.wild[i.from[2]];
+  }
+  put(t, i.to[0], (uint32_t)sum, wild);
+  if (OUT) t.carry = sum >> 32 != 0, t.wild_carry = wild;
+}
+template <what W>
+static void add_carried (std::vector<row> &all, const std::string &verb, const std::string &part) {
+  for (const char *type : {".u32", ".s32"}) {
+    all.push_back({verb + part + ".cc" + type, with_carry<W, false, true>});
+    all.push_back({verb + "c" + part + type, with_carry<W, true, false>});
+    all.push_back({verb + "c" + part + ".cc" + type, with_carry<W, true, true>});
+  }
+}
+
 /* -- bits of a word */
 
 static uint32_t count (uint32_t a) { return (uint32_t)__builtin_popcount(a); }
@@ -203,6 +228,10 @@ std::vector<row> integer_rows (void) {
       {"shf.r.wrap.b32", op<funnel_right>::run},
       {"lop3.b32", op<logic>::run},
   };
+  add_carried<SUM>(all, "add", "");
+  add_carried<DIFFERENCE>(all, "sub", "");
+  add_carried<LOW>(all, "mad", ".lo");
+  add_carried<HIGH>(all, "mad", ".hi");
   add_width<uint16_t, int16_t>(all, "16");
   add_width<uint32_t, int32_t>(all, "32");
   add_width<uint64_t, int64_t>(all, "64");

@@ -114,6 +114,7 @@ struct thread {
   size_t argument_bytes;
   const char *frames; /* of all calls, most_frame bytes */
   std::vector<call_record> calls;
+  bool carry, wild_carry; /* of the last instruction with .cc */
   bool done;
 };
 

@@ -108,17 +108,11 @@ void run_thread (const module &m, const function &f, const std::string &argument
   if (grid != emu::grids_begun) note_memory(m);
   grid = emu::grids_begun;
   room &r = room_of_thread(m);
-  thread t = {&m,
-              nullptr,
-              nullptr,
-              r.word.data(),
-              r.wild.get(),
-              r.frames.data(),
-              argument.data(),
-              argument.size(),
-              r.frames.data(),
-              {},
-              false};
+  thread t = {};
+  t.m = &m;
+  t.word = r.word.data(), t.wild = r.wild.get(), t.wild_carry = true;
+  t.frame = r.frames.data(), t.frames = r.frames.data();
+  t.argument = argument.data(), t.argument_bytes = argument.size();
   begin_function(t, &f, nullptr);
   while (!t.done) {
     const ins &i = *t.next++;

@@ -1,18 +1,19 @@
---- The usual kernels of cuda/ahead/kernels.lua on small data: each is compiled by the real NVRTC, and its PTX runs. Products and reductions
--- are compared with the interpreter of folds, bit for bit; fits run.
+--- The usual kernels of cuda/ahead/kernels.lua on small data: each is compiled by the real NVRTC, and its PTX runs. Products and
+-- reductions are compared with the interpreter of folds, bit for bit; fits run where "fits" asks for them, which takes minutes.
 --
--- Run:  build/gibbous tests/ptx/usual.lua FOLDER [POINTS]     (with EMU_PTX and the environment of tests/cuda)
+-- Run:  build/gibbous tests/ptx/usual.lua FOLDER [POINTS [fits]]     (with EMU_PTX and the environment of tests/cuda)
 local points <const> = tonumber(arg[2]) or 40
 local folder <const> = arg[1]
 
--- In a process of its own: what kernels.lua plans is evaluated, and a line says what it gives ----------------------------------------
+-- In a process of its own: what kernels.lua plans is evaluated, and a line says what it gives --------------------------------
 
 local function run()
   local gb <const> = require "gibbous"
   local f <const> = assert(io.open "cuda/ahead/kernels.lua")
   local text <const>, found <const> = f:read "a":gsub("= 512, 200\n", ("= %d, %d\n"):format(points, points // 2))
   f:close()
-  assert(found == 1, "the sizes of kernels.lua are not where they were")
+  local fits <const> = text:find("--- A fit of two steps", 1, true)
+  assert(found == 1 and fits, "the sizes or the fits of kernels.lua are not where they were")
   local seed = 0
   local function rand(...)
     seed = seed + 1
@@ -27,7 +28,7 @@ local function run()
   end
   local small <const> = setmetatable({zeros = rand, plan = evaluate}, {__index = gb})
   local environment <const> = setmetatable({require = function() return small end}, {__index = _G})
-  assert(load(text, "kernels.lua", "t", environment))()
+  assert(load(text:sub(1, arg[3] == "fits" and -1 or fits - 1), "kernels.lua", "t", environment))()
   io.stderr:write(gb.devices()[1].kernels, "\n")
   os.exit(0)
 end
@@ -37,7 +38,7 @@ if folder == "--run" then run() end
 
 local function lines(setting, log)
   local command <const> = ("%s XDG_CACHE_HOME='%s/cache' GIBBOUS_DEVICE=cuda:0 GIBBOUS_CUDA_ARITHMETIC=unit '%s' "
-    .. "tests/ptx/usual.lua --run %d 2>'%s/%s'"):format(setting, folder, arg[-1], points, folder, log)
+    .. "tests/ptx/usual.lua --run %d %s 2>'%s/%s'"):format(setting, folder, arg[-1], points, arg[3] or "", folder, log)
   local pipe <const> = assert(io.popen(command))
   local out <const> = {}
   for line in pipe:lines() do out[#out + 1] = line end
