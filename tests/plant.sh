@@ -1014,6 +1014,10 @@ cuda/emit/wave.c
 'CUDA: two places of a generated wave work on the same columns'
 
 cuda/emit/wave.c
+'s/stage + (s \* %d + s \/ %d \* %d);/stage + s * %d + s \/ %d * %d;/'
+'PTX: NVRTC 13.0 has the elements of a staged row elsewhere'
+
+cuda/emit/wave.c
 's/(%d + i) \* %d, t\[%d\];/(%d + 0 * i) * %d, t[%d];/'
 'CUDA: all chains of a generated wave are those of its first column of numbers'
 
@@ -1698,6 +1702,7 @@ suite_of () {                     # file, what is wrong
     'system: '*) targets=test_system filter='^system$'; return ;;
     'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
+    'PTX: '*) targets='gibbous_cuda_emulated test_cuda_fold_chains' filter='^cuda_ptx/chains$'; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;
   esac
