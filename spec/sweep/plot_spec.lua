@@ -44,7 +44,8 @@ describe("gibbous sweep plot", function()
       local svg <const> = support.read(path)
       for _, words in ipairs(says[kind]) do assert.truthy(svg:find(words, 1, true), kind .. ": " .. words) end
     end
-    local of <const> = {store = f.path .. "/study.gibbous", where = {data = "kin_40k"}, kind = "pareto", x = "fit.seconds", title = "T"}
+    local of <const> = {store = f.path .. "/study.gibbous", where = {data = "kin_40k"}, kind = "pareto", x = "fit.seconds",
+      title = "T"}
     local path <const> = support.path ".svg"
     gb.plot.sweep(gb.sweep{name = "study", run = print, space = {a = {1}}}, of):save(path)
     assert.truthy(support.read(path):find(">rank=15<", 1, true))

@@ -32,17 +32,17 @@ end
 local SPEC <const> = {kind = figures.kinds, metric = "string", goal = {"min", "max"}, x = "string", y = "string",
   where = "string|table", store = "string", title = "string"}
 
---- A figure of the trials that a sweep has so far. sweep: a gb.sweep value, its name, or the folder of its store; o: kind "parallel"
--- (coordinates), "slice", "heat", "importance", "curve" (progress), "timeline", "pareto"; metric, goal: others than the study's; x, y:
--- axes; where = {parameter = value}: trials of these values alone; store: the folder, where it is not NAME.gibbous; title.
--- Errors: io where there is no store; option.
+--- A figure of the trials that a sweep has so far. sweep: a gb.sweep value, its name, or the folder of its store; o: kind
+-- "parallel" (coordinates), "slice", "heat", "importance", "curve" (progress), "timeline", "pareto"; metric, goal: others than the
+-- study's; x, y: axes; where = {parameter = value}: trials of these values alone; store: the folder, where it is not NAME.gibbous;
+-- title. Errors: io where there is no store; option.
 ---@return gibbous.figure
 return function(sweep, opts)
   local o <const> = options.parse(opts, SPEC, WHAT)
   local folder <const> = folder_of(sweep, o.store)
   if not store.is(folder) then
-    core.raise("io", ("%s: there is no sweep in %s: gibbous sweep run SCRIPT makes one, store = FOLDER says where it is"):format(WHAT,
-      folder))
+    core.raise("io", ("%s: there is no sweep in %s: gibbous sweep run SCRIPT makes one, store = FOLDER says where it is"):format(
+      WHAT, folder))
   end
   local s <close> = store.open(folder, "read")
   local fig <const> = figures.of(s, {kind = o.kind or "parallel", metric = o.metric, goal = o.goal, x = o.x, y = o.y,
