@@ -37,9 +37,10 @@ local remedies <const> = {
   date = 'it holds dates: f:with{days = f:col "%s" / 86400} has days since 1970 instead',
 }
 
---- A column as numbers (n) of a dtype. role: "input" or "target".
+--- A column as numbers (n) of a dtype. role: "input" or "target". Raises where its file has a mistake in it, with the line.
 local function numbers(f, name, dtype, role, what)
   local c <const> = frame.column(f, name)
+  if c.fault then c.fault() end
   local kind <const> = column.kind(c)
   if not column.is_number(c) then
     local v <const> = remedies[kind] or "it holds no numbers"

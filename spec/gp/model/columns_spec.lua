@@ -93,6 +93,15 @@ describe("a model of a frame", function()
     assert.matches("kernel[1].lengthscale ", tostring(part), 1, true)
     assert.matches("kernel[2].lengthscale[dose]", tostring(part), 1, true)
     assert.is_nil(tostring(model():condition(gb.rand(4, 2), gb.rand(4))):find("[", 1, true))
+    local picture <const> = support.path ".svg"
+    gb.plot.kernel(fitted{standardize = true}):save(picture)
+    assert.matches(">r of temp, standardized<", support.read(picture))
+    gb.plot.posterior(fitted()):save(picture)
+    assert.matches(">dose<", support.read(picture))
+    local flat <const> = model{noise = 0}
+    local err <const> = raises("not_pd", "column 'dose' of x is constant", flat.fit, flat, gb.data.frame({temp = {280, 280.5, 280},
+      dose = {0, 0, 0}, yield = {1, 2, 3}}, {names = {"temp", "dose", "yield"}}), "yield", {steps = 1})
+    assert.truthy(err.diagnosis)
     local r <const> = gb.report{title = "a model"}:table(fitted(), {caption = "parameters"}):table(data:head(3))
     local path <const> = support.path ".html"
     r:save(path)
@@ -153,6 +162,13 @@ describe("a frame that does not go with a model", function()
     local days <const> = gb.data.read(support.write(support.path ".csv", "day,y\n2020-01-01,1\n2020-01-02,2\n"))
     raises("format", "fit: column 'day' cannot be an input: it holds dates: f:with{days = f:col \"day\" / 86400} has days",
       model().fit, model(), days, "y")
+    local mixed <const> = {"a,y"}
+    for i = 2, 400 do mixed[i] = i .. ",1" end
+    mixed[390] = "oops,1"
+    local file <const> = support.write(support.path ".csv", table.concat(mixed, "\n") .. "\n")
+    raises("format", ":390 has 'oops'", function()
+      gb.gp.exact{kernel = K.rbf{}}:fit(gb.data.read(file), "y", {steps = 1})
+    end)
     local large <const> = gb.data.frame{id = {(1 << 60) + 1, 2}, y = {1, 2}}
     raises("dtype", "fit: column 'id' holds integers that f64 would round, the largest of 1152921504606846977: leave it out",
       model().fit, model(), large, "y")

@@ -231,6 +231,10 @@ describe("a model that scales its data", function()
     near(one:get "kernel[1][2].lengthscale".value, one:value "kernel[1][2].lengthscale", 0)
     raises("option", "value: 'kernel[2].lengthscale' cannot be told in the units of the data", one.value, one,
       "kernel[2].lengthscale")
+    local twice <const> = exact{standardize = true, kernel = (K.rbf{} + K.matern12{}) * (K.rbf{} + K.matern32{})}
+    twice:fit(x, y, {steps = 1})
+    near(twice:get "kernel[1][2].variance".value * sy.sd ^ 2, twice:value "kernel[1][2].variance", 1e-14)
+    near(twice:get "kernel[2][2].variance".value, twice:value "kernel[2][2].variance", 0)
     near(exact():get "likelihood.noise".value, exact():value "likelihood.noise", 0)
   end)
 
