@@ -3,6 +3,7 @@
 -- where they have none.
 local column <const> = require "gibbous.frame.column"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local frame <const> = require "gibbous.frame"
 local kernels <const> = require "gibbous.kernels"
@@ -87,13 +88,15 @@ end
 --- The names of targets that a call gives, a name or a list; whether it was a list.
 local function targets_of(self, f, y, what)
   local tasks <const> = model.fields(self).tasks
-  if type(y) ~= "string" and type(y) ~= "table" then
+  local is_options <const> = type(y) == "table" and #y == 0 and next(y) ~= nil
+  if type(y) ~= "string" and type(y) ~= "table" or is_options then
     core.raise("option", ("%s: the frame's column of targets is named behind it: m:%s(frame, \"%s\"), got %s"):format(what, what,
-      f.names[#f.names] or "y", y == nil and "nothing" or options.shown(y)))
+      f.names[#f.names] or "y", y == nil and "nothing" or is_options and "options" or options.shown(y)))
   end
   local list <const> = listed(f, type(y) == "string" and {y} or y, "the target", what)
   if tasks and #list ~= tasks then
-    core.raise("shape", ("%s: the model has %d tasks, %d targets are named"):format(what, tasks, #list))
+    core.raise("shape", ("%s: the model has %s, got the names of %s"):format(what, counted(tasks, "task"),
+      counted(#list, "target")))
   end
   if not tasks and #list > 1 then
     core.raise("option", ("%s: %d targets are named, and this model has one output: gb.gp.multitask{tasks = %d, ...} models all")

@@ -8,6 +8,7 @@
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
+local named <const> = require "gibbous.frame.named"
 local prepare <const> = require "gibbous.data.prepare"
 
 local M <const> = {}
@@ -59,12 +60,22 @@ local function checked(scaler, t, count, name, what)
   return prepare.scaler(fitting(mean), fitting(sd))
 end
 
+--- Raises where a column of t has no value that is not NaN.
+local function check_known(t, name, what)
+  local gone <const> = t:isnan():reshape(#t, -1):all(1)
+  if not gone:any() then return end
+  local at <const>, names <const> = gone:to{dtype = "f32"}:argmax():item(), named.of(t)
+  core.raise("nan", ("%s: standardize: column %s of %s has no value that is not NaN"):format(what,
+    names and ("'%s'"):format(names[at]) or at, name))
+end
+
 --- The scaler of data t as 'asked': true or a scaler; nil where it is true and there are no rows to take it from.
 local function scaler_of(asked, t, name, what)
   if not asked then return nil end
   local count <const> = t.ndim == 1 and 1 or t.shape[2]
   if asked ~= true then return checked(asked, t, count, name, what) end
   if #t == 0 then return nil end
+  check_known(t, name, what)
   return (select(2, prepare.standardize(t)))
 end
 

@@ -188,9 +188,10 @@ describe("a frame that does not go with a model", function()
     raises("option", "fit: inputs chooses columns of a frame", model().fit, model(), gb.rand(3, 1), gb.rand(3), {inputs = {"a"}})
     raises("option", "fit: the frame's column of targets is named behind it: m:fit(frame, \"yield\"), got nothing", model().fit,
       model(), data)
+    raises("option", "m:fit(frame, \"yield\"), got options", model().fit, model(), data, {steps = 1})
     raises("option", "fit: 2 targets are named, and this model has one output: gb.gp.multitask{tasks = 2, ...} models all",
       model().fit, model(), data, {"yield", "dose"})
-    raises("shape", "fit: the model has 3 tasks, 2 targets are named", function()
+    raises("shape", "fit: the model has 3 tasks, got the names of 2 targets", function()
       gb.gp.multitask{kernel = K.rbf{}, tasks = 3}:fit(data, {"yield", "dose"})
     end)
     raises("option", "fit: the frame has no column beside the target", model().fit, model(), data:select{"yield"}, "yield")

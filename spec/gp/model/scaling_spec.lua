@@ -298,6 +298,13 @@ describe("standardize", function()
     local bad <const> = exact{standardize = {x = require "gibbous.data.prepare".scaler(gb.tensor{0, 1}, gb.tensor{1, 0})}}
     raises("option", "fit: standardize: the scaler of x has mean 1 and sd 0 in column 2: finite, and sd above 0 expected", bad.fit,
       bad, x, y)
+    local gone <const> = gb.stack({y, y * 0 / 0}, 2):eval()
+    raises("nan", "fit: standardize: column 2 of y has no value that is not NaN", function()
+      several{standardize = true}:fit(x, gone, {missing = "mask"})
+    end)
+    raises("option", "it is chosen when a model is made: gb.gp.exact{standardize = ...}", function()
+      exact().standardize = true
+    end)
     raises("option", "predict: standardize takes the scale of x from data, and the model holds none", function()
       return exact{standardize = true}:predict(new)
     end)
