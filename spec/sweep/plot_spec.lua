@@ -53,6 +53,7 @@ describe("gibbous sweep plot", function()
     gb.plot.sweep("any", {store = f.path .. "/study.gibbous", where = {data = "pol", rank = 15}, kind = "timeline"}):save(path)
     raises("io", "gb.plot.sweep: there is no sweep in any.gibbous: gibbous sweep run SCRIPT makes one", gb.plot.sweep, "any")
     raises("option", "gb.plot.sweep: option 'kind' must be one of parallel", gb.plot.sweep, "any", {kind = "haet"})
+    raises("option", "unknown option 'metrci', did you mean 'metric'?", gb.plot.sweep, "any", {metrci = "nlpd"})
     raises("option", "the name of a sweep, its folder or a gb.sweep value expected, got number", gb.plot.sweep, 3)
     raises("option", "no result has the number 'nlpdd', did you mean 'nlpd'?", gb.plot.sweep, f.path .. "/study.gibbous",
       {metric = "nlpdd"})

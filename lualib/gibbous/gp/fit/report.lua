@@ -104,13 +104,14 @@ local function bounds_met(list, names)
   return out
 end
 
---- The record of a fit from the best start's, the totals of all, and what the fit adds.
+--- The record of a fit from the best start's, the totals of all, and what the fit adds; of this shift and notes may be absent, of a
+-- model that scales nothing.
 return function(self, best, total, more)
   local f <const> = model.fields(self)
   local list <const>, names <const> = param.collect(self)
   local prior <const> = param.log_prior(list)
   local log_prior <const> = prior and prior:item() or 0.0
-  local value <const> = best.value + more.shift
+  local value <const> = best.value + (more.shift or 0)
   local solved <const> = best.solve == nil or best.solve.converged
   local floor_binds <const> = more.floor and f.likelihood:variance(f.x):min():item() <= (1 + NEAR) * more.floor
   local out <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
@@ -126,6 +127,7 @@ return function(self, best, total, more)
     parameters = parameter_values(self), interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
   local told <const> = notes(self, out, more.shift)
-  out.notes = table.move(more.notes, 1, #more.notes, #told + 1, told)
+  local further <const> = more.notes or {}
+  out.notes = table.move(further, 1, #further, #told + 1, told)
   return out
 end
