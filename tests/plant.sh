@@ -1686,7 +1686,7 @@ lualib/gibbous/likelihoods.lua
 'columns and scales: known variances are in units of y squared'
 
 lualib/gibbous/gp/frames.lua
-'s/  return together(f, names, m.x and/  return together(f, f.names, m.x and/'
+'s/  return together(f, names, like and/  return together(f, f.names, like and/'
 'columns and scales: columns are found by name'
 
 lualib/gibbous/gp/frames.lua

@@ -199,7 +199,8 @@ local function by_name(self, f, part, what)
   local m <const> = model.fields(self)
   local names <const> = known(m, part, what)
   check_columns(m, f, names, what)
-  return together(f, names, m.x and m.x.dtype or core.config().dtype, part == "x" and "input" or "target", what)
+  local like <const> = m.x or m.absent
+  return together(f, names, like and like.dtype or core.config().dtype, part == "x" and "input" or "target", what)
 end
 
 --- Raises where a tensor that a frame gave has the model's columns in another order.

@@ -30,7 +30,7 @@ local function by_name(is)
   end
 end
 
-local SPEC <const> = {x = "tensor", y = "tensor", kernels = by_name(callable), means = by_name(callable),
+local SPEC <const> = {x = "tensor|frame", y = "tensor", kernels = by_name(callable), means = by_name(callable),
   priors = by_name(callable), functions = by_name(function(v) return callable(v) or type(v) == "table" end),
   warp = function(v) return callable(v), "a function" end}
 
@@ -153,7 +153,8 @@ local function given_back(m, o)
   local f <const> = model.fields(m)
   local absent <const> = f.absent
   if not absent then core.raise("option", "load: the model was saved with its data") end
-  local x <const>, y <const> = model.class(m).observations.check(m, o.x, o.y, "load", "mask")
+  local given_x <const>, given_y <const> = frames.observed(m, o.x, o.y, nil, "load")
+  local x <const>, y <const> = model.class(m).observations.check(m, given_x, given_y, "load", "mask")
   local got <const> = save.data_facts{x = x:eval(), y = y:eval()}
   if got.digest ~= absent.digest then
     core.raise("option", ("load: these are not the data of the model: expected %d points, %d columns, %s, digest %s; got "
@@ -198,7 +199,7 @@ end
 -- the function or network of k:warp(f), if it does not come from gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
 -- Kernels made of the script's functions are checked: their values at a few fixed points are those that were saved.
--- x, y: the data of a model that was saved without them; they are checked. Without them it can only be fitted.
+-- x, y: the data of a model that was saved without them, or x = frame; they are checked. Without them it can only be fitted.
 -- Errors: io; format (not a model, damaged, or of a newer version); option (something must be given).
 ---@param path string
 ---@param opts table?
@@ -206,7 +207,7 @@ end
 function M.load(path, opts)
   local o <const> = options.parse(opts, SPEC, "gb.load")
   subject.path(path, 1, "gb.load(path)")
-  if (o.x == nil) ~= (o.y == nil) then core.raise("option", "load: x and y are given together") end
+  if (o.x == nil) ~= (o.y == nil) and not frames.is(o.x) then core.raise("option", "load: x and y are given together") end
   local described <const>, tensors <const> = open(path)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)
   if not ok then

@@ -77,7 +77,7 @@ function gb.gp.multitask(o) end
 function gb.gp.inducing_points(x, m, o) end
 
 ---@class gibbous.load.options
----@field x? gibbous.tensor  inputs of a model that was saved without its data
+---@field x? gibbous.tensor|gibbous.frame  inputs of a model that was saved without its data, or the frame that has both
 ---@field y? gibbous.tensor  observations of such a model
 ---@field kernels? table<string, function>  constructors of gb.kernels.define by name
 ---@field means? table<string, function>  constructors of gb.means.define by name

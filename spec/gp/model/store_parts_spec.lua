@@ -349,7 +349,7 @@ describe("a file that is refused", function()
         {x = gb.ones(2, 1, f32), y = gb.ones(2, f32)})
     near(y, gb.load(bare, {x = x, y = y}).y, 0)
     refused("shape", "load: x has 3 rows, y must be (3), got shape 2 beside x 3x2", bare, {x = x, y = gb.ones(2)})
-    raises("option", "gb.load: option 'x' must be a tensor, got string x", gb.load, bare, {x = "x", y = y})
+    raises("option", "gb.load: option 'x' must be a tensor or a frame, got string x", gb.load, bare, {x = "x", y = y})
     raises("option", "gb.load: option 'warp' must be a function", gb.load, file, {warp = 3})
     raises("option", "gb.load: option 'warp' must be a function", gb.load, file, {warp = setmetatable({}, {})})
     for _, name in ipairs{"kernels", "means", "priors", "functions"} do
