@@ -1668,6 +1668,30 @@ lualib/gibbous/sweep/search.lua
 lualib/gibbous/bo.lua
 's/FAR <const> = -20 /FAR <const> = -1e5 /'
 'sweeps: the expected improvement has its digits far out'
+
+lualib/gibbous/gp/scaling.lua
+'s/  if not holds_rows(f) then return M.take(out, x, y, what) end/  do return M.take(out, x, y, what) end/'
+'columns and scales: a model that is conditioned keeps its scale'
+
+lualib/gibbous/gp/scaling.lua
+'s/  return (known \* sd:to{dtype = "f64"}:log()):sum():item()/  return 0.0/'
+'columns and scales: densities have the Jacobian'
+
+lualib/gibbous/gp/save.lua
+'s/scaling = scaling.write(w, f.scaling, "scaling"),/scaling = nil,/'
+'columns and scales: files have the scalers'
+
+lualib/gibbous/likelihoods.lua
+'s/function methods:scaled(v) return self.unit and v \/ self.unit or v end/function methods:scaled(v) return v end/'
+'columns and scales: known variances are in units of y squared'
+
+lualib/gibbous/gp/frames.lua
+'s/  return together(f, names, like and/  return together(f, f.names, like and/'
+'columns and scales: columns are found by name'
+
+lualib/gibbous/gp/frames.lua
+'s/    if place\[name\] and place\[name\] ~= i then/    if false then/'
+'columns and scales: columns of a tensor in another order are an error'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -1697,6 +1721,8 @@ suite_of () {                     # file, what is wrong
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
     'system: '*) targets=test_system filter='^system$'; return ;;
     'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
+    'columns and scales: '*)
+      targets=gibbous filter='spec/gp/model/scaling_spec.lua spec/gp/model/columns_spec.lua'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;

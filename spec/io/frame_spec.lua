@@ -152,7 +152,8 @@ frame of 5 rows, 4 columns
     gb.plot.posterior(m):save(path)
     assert.matches(">year<", support.read(path))
     assert.matches(">CO2 in ppm<", support.read(path))
-    raises("option", "fit: x must be a tensor, got a frame: f:col{\"a\", \"b\"} makes a tensor of its columns", m.fit, m, f, f.year)
+    raises("option", "fit: the frame's column of targets is named behind it: m:fit(frame, \"year\"), got tensor", m.fit, m, f,
+      f.year)
     local two <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
     two:fit(f:col{"year", "month"}, f.year, {steps = 1})
     gb.plot.posterior(two):save(path)

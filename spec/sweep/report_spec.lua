@@ -109,7 +109,8 @@ describe("gb.report", function()
     raises("option", "gb.report: unknown option 'titel', did you mean 'title'?", function() gb.report{titel = "x"} end)
     local r <const> = gb.report{}
     raises("option", "report:text: a string expected, got number 3", function() r:text(3) end)
-    raises("option", "report:table: a list of rows, of records or a tensor expected, got number", function() r:table(3) end)
+    raises("option", "report:table: a list of rows, of records, a tensor, a frame or a model expected, got number",
+      function() r:table(3) end)
     raises("option", "report:figure: a figure of gb.plot expected, got table", function() r:figure{} end)
     raises("option", "report:values: a table of values by name expected, got string", function() r:values "x" end)
     raises("option", "a report has no field 'sav' (did you mean 'save'?)", function() return r.sav end)

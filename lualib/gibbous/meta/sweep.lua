@@ -3,10 +3,12 @@
 ---@class gibbous
 local gb = {}
 
---- The options of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
---- does; every other key names an option and has {default, "help"}, or default, help, type ("string", "integer", "number",
---- "boolean"), choices, required, min, max and short (a letter). The words are those of arg: --lr=0.05, --lr 0.05, --no-json.
---- Wrong words end the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints its options, for shells.
+--- The words of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
+--- does; a name as key is an option and has {default, "help"}, or default, help, type ("string", "integer", "number", "boolean"),
+--- choices, required, min, max and short (a letter). Tables without a key are words that have a place, in this order: {"file", help =,
+--- type =, choices =, min =, max =, default =, n =}; n "+" is a list of one or more, "*" of any number, 3 of three, "?" one or none.
+--- The words are those of arg: --lr=0.05, --lr 0.05, --no-json; behind a -- nothing is an option. Wrong words, too few or too many end
+--- the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints what may be typed, for shells.
 ---@param given table
 ---@return table
 --- Errors: option, of the declaration.
@@ -15,6 +17,9 @@ local gb = {}
 --- _G.arg = {[0] = "fit.lua", "--lr=0.05"}              -- as gibbous fit.lua --lr=0.05 has it
 --- local o = gb.cli{"Fits a model.", lr = {0.1, "learning rate"}, json = {false, "prints JSON"}}
 --- print(o.lr, o.json)
+--- _G.arg = {[0] = "join.lua", "a.csv", "b.csv", "out.csv"}
+--- local w = gb.cli{"Joins tables.", {"file", help = "tables to read", n = "+"}, {"out", help = "the table to write"}}
+--- print(#w.file, w.out)
 --- _G.arg = before
 ---```
 function gb.cli(given) end

@@ -135,6 +135,7 @@ _gibbous() {
   case $words[2] in run) script=$words[3] ;; sweep) script=$words[4] ;; esac
   if [[ $script == *.lua ]] && grep -qs '[.]cli\>' -- $script; then
     compadd -- ${(f)"$(GIBBOUS_COMPLETE=1 gibbous $script </dev/null 2>/dev/null)"}
+    [[ $PREFIX == -* ]] || _files
     return
   fi
   case $words[2] in

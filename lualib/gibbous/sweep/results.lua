@@ -175,7 +175,8 @@ function M.chosen(store, trials, name, goal)
   local metric <const> = name or own
   local fields <const> = M.fields(trials)
   if not metric then
-    core.raise("option", #fields > 0 and ("the study names no metric: say --metric, one of %s"):format(table.concat(fields, ", "))
+    core.raise("option", #fields > 0 and ("the study names no metric: say which (--metric, metric = ...), one of %s"):format(
+      table.concat(fields, ", "))
       or "the study names no metric and has no result yet")
   end
   local known <const> = {}
