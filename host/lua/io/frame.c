@@ -97,7 +97,8 @@ static int csv_read (lua_State *L) {
                       .decimal = optcharacter(L, 2, "decimal"),
                       .na = lgb_optstring(L, 2, "na", NULL),
                       .has_names = lgb_optbool(L, 2, "has_names", false),
-                      .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
+                      .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0),
+                      .pool = s->home->pool};
   get_choice(L, &o);
   gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
   *f = (gb_frame){0};
