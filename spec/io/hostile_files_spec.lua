@@ -118,7 +118,8 @@ local function run_in_small(spoil)
   local script <const> = file(SCRIPT, ".lua")
   for _, how in ipairs{"unshare -m", "unshare -Urm"} do
     if os.execute(("%s mount -t tmpfs -o size=256k none %s 2>/dev/null"):format(how, dir)) then
-      local program <const> = ("%s sh -c 'mount -t tmpfs -o size=256k none %s && exec \"$@\"' sh %s"):format(how, dir, process.binary)
+      local program <const> = ("%s sh -c 'mount -t tmpfs -o size=256k none %s && exec \"$@\"' sh %s"):format(how, dir,
+        process.binary)
       local out <const>, errors <const>, rc <const> = process.run({script, dir, (spoil:gsub("DIR", dir))}, {program = program})
       os.remove(dir)
       assert.equal(0, rc, errors)
