@@ -112,11 +112,12 @@ function gb.data.split(x, y, o) end
 ---@field n? integer  rows; default: as many as the table has
 ---@field seed? integer  default: 0
 
+--- What a synthetic table was made from.
 ---@class gibbous.data.synth.truth
 ---@field target string  the column that the process gives
 ---@field lengthscale number  of the rbf kernel, in standard deviations of each input
 ---@field noise number  share of the target's variance
----@field seed integer
+---@field seed integer  that was given
 local synth_truth = {}
 
 --- A table that looks like another one, for tests of scale without network or private data: numbers have the mean, deviation and range
