@@ -26,11 +26,12 @@ static void push_values (lua_State *L, lgb_session *s, gb_column *c) {
 }
 
 /* {name, value = tensor [, date = true]}, or {name, odd = cells that are no numbers, line = of the first, sample = its
-** text, comma = are they numbers with a decimal comma, words = is this a column of text} */
+** text, comma = are they numbers with a decimal comma, words = is this a column of text}; of words and dates 'bytes' of text */
 static void push_column (lua_State *L, lgb_session *s, gb_column *c) {
   lua_createtable(L, 0, 6);
   lua_pushstring(L, c->name);
   lua_setfield(L, -2, "name");
+  if (c->text.storage != NULL) set_integer(L, "bytes", c->text.shape.dim[0]);
   if (c->kind == GB_COLUMN_VALUES || c->kind == GB_COLUMN_DATE) {
     push_values(L, s, c);
     lua_setfield(L, -2, "value");

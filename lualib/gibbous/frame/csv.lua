@@ -28,7 +28,8 @@ local function one(c, index, read, path, decimal)
     out.first = c.line > 0 and {line = c.line, sample = c.sample} or nil
   end
   out.source = {read.frame, index}                           -- where the text lies as it was read
-  out.words = column.lazily(function(most) return core.csv_text(read.frame, index, most) end)
+  out.words = column.lazily(read.rows, c.bytes + column.STRING * read.rows,
+    function(most) return core.csv_text(read.frame, index, most) end)
   return out
 end
 
