@@ -1,5 +1,5 @@
-/* dlpack.c - values given to other libraries, and theirs taken as leaves. What is given holds a count of its node; what is taken goes
-** back by its deleter when the last tensor over it is gone. */
+/* dlpack.c - values given to other libraries, and theirs taken as leaves. What is given holds a count of its node; what is
+** taken goes back by its deleter when the last tensor over it is gone. */
 #include "embed/dlpack.h"
 
 #include <stdlib.h>

@@ -182,11 +182,12 @@ GIBBOUS_API gb_status gibbous_read (gb_node *x, gb_dtype t, void *to, size_t cou
 
 /* Exchange with other libraries by DLPack (its dlpack.h declares these structures), on the CPU.
 **
-** to: computes x and gives its value without a copy, only to be read (flag 1). It counts as a held node until the consumer calls the
-** deleter, on the session's thread. 'legacy' is the structure before version 1.0, which cannot say that it is only read: it gives a
-** copy, which the consumer may write.
-** from: a leaf over the other's memory where that is row-major, aligned to 64 bytes and a multiple of them long; else of a copy. Its
-** contents must not change. On success its deleter is called when the last use is gone; after an error the caller still has it. */
+** to: computes x and gives its value without a copy, only to be read (flag 1). It counts as a held node until the
+** consumer calls the deleter, on the session's thread. 'legacy' is the structure before version 1.0, which cannot
+** say that it is only read: it gives a copy, which the consumer may write.
+** from: a leaf over the other's memory where that is row-major, aligned to 64 bytes and a multiple of them long;
+** else of a copy. Its contents must not change. On success its deleter is called when the last use is gone; after
+** an error the caller still has it. */
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 GIBBOUS_API gb_status gibbous_to_dlpack (gb_node *x, struct DLManagedTensorVersioned **out, gb_error *err);

@@ -29,15 +29,15 @@ typedef struct gb_unpack {
 /* Gzip is recognised by its first two bytes; a file named .gz must be gzip. Errors: EIO, EFORMAT, ENOMEM. */
 gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_unpack *out, gb_error *err);
 
-/* At most n bytes; fewer only at the end, or beside an error: '*got' bytes before it are good. Every member must be complete with a correct checksum; only zeros
-** may follow the last one. Errors: EIO, EFORMAT, EINTR, ENOMEM. */
+/* At most n bytes; fewer only at the end, or beside an error: '*got' bytes before it are good. Every member must be
+** complete with a correct checksum; only zeros may follow the last one. Errors: EIO, EFORMAT, EINTR, ENOMEM. */
 gb_status gb_unpack_read (gb_unpack *u, void *to, size_t n, size_t *got, gb_error *err);
 
 /* Goes to the start; what is kept of all bytes is not unpacked again. */
 gb_status gb_unpack_rewind (gb_unpack *u, gb_error *err);
 
-/* From the start of a packed file on, makes room to keep the next n bytes that gb_unpack_read gives, on a thread that has the ledger.
-** They are kept as long as they take at most half of what is free: else all are forgotten. */
+/* From the start of a packed file on, makes room to keep the next n bytes that gb_unpack_read gives, on a thread that
+** has the ledger. They are kept as long as they take at most half of what is free: else all are forgotten. */
 void gb_unpack_remember (gb_unpack *u, size_t n);
 void gb_unpack_forget (gb_unpack *u);
 void gb_unpack_close (gb_unpack *u); /* idempotent */

@@ -1,4 +1,4 @@
-/* Tensors given to another library and taken from it, as a program sees it. The structures are DLPack's, as its dlpack.h has them. */
+/* Tensors given to another library and taken from it, as a program sees it, with the structures of its dlpack.h. */
 #include <gibbous.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -218,7 +218,7 @@ int __wrap_inflate (z_streamp z, int flush) {
   return code;
 }
 
-/* A packed file is unpacked once, but for its beginning: what is kept of it is in the ledger beside the columns, and gone in the end. */
+/* A packed file is unpacked once, but for its beginning: what is kept of it is in the ledger beside the columns. */
 static void unpacked_text_is_kept_where_there_is_room (void **unused) {
   (void)unused;
   enum { ROWS = 200000, BYTES = 8 * ROWS };

@@ -1,5 +1,5 @@
-/* csv.c - two passes over a table of text. The first counts the kinds of cells of each column, the second stores the values. Both work
-** on several pieces at a time; what they find is joined in the order of the text. */
+/* csv.c - two passes over a table of text. The first counts the kinds of cells of each column, the second stores the
+** values. Both work on several pieces at a time; what they find is joined in the order of the text. */
 #define _GNU_SOURCE
 #include "io/text/csv.h"
 

@@ -26,7 +26,8 @@ static inline bool gb_decimal_scan (const char *s, size_t n, char point, gb_deci
   return gb_decimal_read(s, point, out) == s + n;
 }
 
-/* The nearest double, ties to even, as the C library's strtod reads the same text: infinite beyond the range. 'c' is the C locale. Where there is no memory for a number of very many digits: NaN. */
+/* The nearest double, ties to even, as the C library's strtod reads the same text: infinite beyond the range. 'c' is
+** the C locale. Where there is no memory for a number of very many digits: NaN. */
 double gb_decimal_value (const gb_decimal *d, const char *s, size_t n, char point, locale_t c);
 
 #endif

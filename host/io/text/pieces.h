@@ -54,8 +54,9 @@ gb_status gb_pieces_open (gb_ledger *l, gb_unpack *bytes, gb_pool *pool, const g
 /* The pieces of a text that was read before: it is cut in the same way. */
 void gb_pieces_know (gb_pieces *p, const gb_span *span, size_t n);
 
-/* Runs over the text. '*lines' counts the lines of the pieces that are done, for messages. Errors: those of 'done'; EFORMAT (path:line: a
-** NUL byte, a row of more than GB_ROW_MOST bytes), ENOMEM, EINTR, EIO; errors of the text come in the order of the text. */
+/* Runs over the text. '*lines' counts the lines of the pieces that are done, for messages. Errors: those of 'done';
+** EFORMAT (path:line: a NUL byte, a row of more than GB_ROW_MOST bytes), ENOMEM, EINTR, EIO; errors of the text come in
+** the order of the text. */
 gb_status gb_pieces_run (gb_pieces *p, gb_piece_plan *plan, gb_piece_work *work, gb_piece_done *done,
                          void *ud, const size_t *lines, gb_error *err);
 
