@@ -113,7 +113,8 @@ return {
     gb.data.write(path, gb.ones(3, 2))
     local frame <const> = gb.data.read(path)
     os.remove(path)
-    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2)))
+    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2))),
+      select(2, gb.data.synth("yacht", {n = 9}))
   end,
   report = function() return gb.report{title = "t"}:text "x" end,
   figure = function()

@@ -149,24 +149,27 @@ static bool too_deep (const json_t *v, int depth) {
   return false;
 }
 
-/* core.json_decode(text): the value; null is nil. A key that is there twice is an error. */
-static int json_decode (lua_State *L) {
-  size_t n;
-  const char *text = luaL_checklstring(L, 1, &n);
-  lgb_session *s = lgb_enter(L);
+void lgb_push_json (lua_State *L, lgb_session *s, const char *text, size_t n, const char *what) {
   gb_tensor *account = lgb_newholder(L); /* what the values take until they are Lua's */
-  const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n < GB_JSON_MOST ? n : 0)});
+  const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n)});
   gb_error err;
   lgb_result(L,
              gb_tensor_new(&s->home->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err),
              &err);
   json_t **h = new_holder(L);
-  lgb_result(L, gb_json_parse(text, n, "text", h, &err), &err);
-  if (too_deep(*h, 0)) return lgb_fail(L, GB_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
+  lgb_result(L, gb_json_parse(text, n, what, h, &err), &err);
+  if (too_deep(*h, 0)) lgb_fail(L, GB_EFORMAT, "%s: JSON is nested more than %d deep", what, MAX_DEPTH);
   decode(L, *h);
   gb_tensor_clear(account);
   json_decref(*h);
   *h = NULL;
+}
+
+/* core.json_decode(text): the value; null is nil. A key that is there twice is an error. */
+static int json_decode (lua_State *L) {
+  size_t n;
+  const char *text = luaL_checklstring(L, 1, &n);
+  lgb_push_json(L, lgb_enter(L), text, n, "text");
   return 1;
 }
 

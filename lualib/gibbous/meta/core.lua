@@ -356,6 +356,16 @@ function core.json_encode(v) end
 --- The value of JSON text; null is nil, a key that is there twice an error.
 function core.json_decode(text) end
 
+--- An entry in the ledger for so many bytes of lists, until it is closed or collected.
+function core.account(bytes) end
+
+--- The columns of JSON lines, as core.csv_read gives them.
+function core.json_lines(path) end
+
+--- true and the columns of a table in JSON, as core.csv_read gives them; or false and the value of another text.
+---@return boolean
+function core.json_read(path) end
+
 --- Sets the axes of a panel, of checked options.
 function core.figure_axes(f, panel, o) end
 

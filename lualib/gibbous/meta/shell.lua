@@ -32,6 +32,9 @@ command["gibbous attach [PID] [--json]"] = true
 --- Data sets: those that are known or found; what is known of one, is its file the expected one, where is it, how to cite it.
 command["gibbous data list|info|verify|path|cite [NAME..]"] = true
 
+--- Writes a table that looks like that of a file or of a customary set, which need not be here: ?gb.data.synth.
+command["gibbous data synth --like FILE|NAME --out OUT.csv [--rows N] [--seed S]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 
