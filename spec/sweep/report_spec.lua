@@ -1,3 +1,4 @@
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local raises <const> = (require "spec.support").raises
 local shown <const> = require "spec.sweep.shown"
