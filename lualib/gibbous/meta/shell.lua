@@ -46,16 +46,17 @@ command["gibbous sweep VERB SCRIPT|STORE"] = true
 
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
 --- line goes on where it was interrupted. -j N: processes at once. --limit BYTES: for all of them together. --store DIR.
---- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. Behind --: words of the script. The
---- status is 3 where trials failed, 130 after Ctrl-C, 143 after SIGTERM, 99 after SIGUSR1.
+--- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. --journal: a store of files, without
+--- locks. Behind --: words of the script. The status is 3 where trials failed, 130 after Ctrl-C, 143 after SIGTERM, 99 after SIGUSR1.
 command["gibbous sweep run SCRIPT"] = true
 
 --- Helps to run a study: any number of workers, of one machine or several, share its store and take what nobody has. They are started by
 --- whatever there is: `parallel -N0 gibbous sweep work study.lua ::: $(seq 4)`, `mpirun -np 4 gibbous sweep work study.lua`, or a job of
 --- Slurm (gibbous sweep slurm). SIGUSR1 and SIGTERM end its trials, give them back, and end it with status 99: start it again.
+--- -j, --limit, --store, --keep-going, --quiet: as for run.
 command["gibbous sweep work SCRIPT"] = true
 
---- The trials that a run would start, the bytes and seconds of each cell, and what does not fit.
+--- The trials that a run would start, the bytes and seconds of each cell, and what does not fit. -j, --limit, --store: as for run.
 command["gibbous sweep plan SCRIPT"] = true
 
 --- How a study stands, each second again at a terminal, until q or its end; elsewhere once. It only reads.
