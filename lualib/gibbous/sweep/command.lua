@@ -4,6 +4,7 @@ local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
 local script <const> = require "gibbous.sweep.script"
+local search <const> = require "gibbous.sweep.search"
 local space <const> = require "gibbous.sweep.space"
 local store <const> = require "gibbous.sweep.store"
 local text <const> = require "gibbous.sweep.text"
@@ -61,7 +62,7 @@ local function register(study, code, path, folder, carrier)
   local damage <const> = self:damage()
   if damage then io.stderr:write("gibbous: ", damage, "\n") end
   local before <const> = self:value "code"
-  if study.search ~= "gp" then
+  if not search.learns(study) then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
     local stale <const> = self.db:rows "SELECT COUNT(*) AS n FROM trial WHERE wanted = 0 AND state = 'done'"[1].n
     if before and before ~= code and stale > 0 then
@@ -69,7 +70,7 @@ local function register(study, code, path, folder, carrier)
         .. "%d are new\n"):format(stale, kept))
     end
   end
-  if study.search == "gp" then self:want_code(code) end
+  if search.learns(study) then self:want_code(code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -97,7 +98,7 @@ end
 
 local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
-  local more <const> = study.search == "gp" and require "gibbous.sweep.search".proposer(study, self, function(trials)
+  local more <const> = search.learns(study) and search.proposer(study, self, function(trials)
     return self:add(identified(study, self:value "code", trials), self:value "code")
   end) or nil
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
