@@ -5,7 +5,8 @@ local identity <const> = require "gibbous.sweep.identity"
 local space <const> = require "gibbous.sweep.space"
 
 local problems <const> = {
-  {name = "Branin's function", space = {x = gb.sweep.uniform(-5, 10), y = gb.sweep.uniform(0, 15)}, least = 0.397887, f = function(p)
+  {name = "Branin's function", least = 0.397887,
+    space = {x = gb.sweep.uniform(-5, 10), y = gb.sweep.uniform(0, 15)}, f = function(p)
     local b, c, t = 5.1 / (4 * math.pi ^ 2), 5 / math.pi, 1 / (8 * math.pi)
     return (p.y - b * p.x ^ 2 + c * p.x - 6) ^ 2 + 10 * (1 - t) * math.cos(p.x) + 10
   end},
@@ -17,8 +18,8 @@ local problems <const> = {
     end},
   {name = "Hartmann's function of six", least = -3.32237, space = {}, f = function(p)
     local A <const> = {{10, 3, 17, 3.5, 1.7, 8}, {0.05, 10, 17, 0.1, 8, 14}, {3, 3.5, 1.7, 10, 17, 8}, {17, 8, 0.05, 10, 0.1, 14}}
-    local P <const> = {{1312, 1696, 5569, 124, 8283, 5886}, {2329, 4135, 8307, 3736, 1004, 9991}, {2348, 1451, 3522, 2883, 3047, 6650},
-      {4047, 8828, 8732, 5743, 1091, 381}}
+    local P <const> = {{1312, 1696, 5569, 124, 8283, 5886}, {2329, 4135, 8307, 3736, 1004, 9991},
+      {2348, 1451, 3522, 2883, 3047, 6650}, {4047, 8828, 8732, 5743, 1091, 381}}
     local alpha <const>, sum = {1, 1.2, 3, 3.2}, 0
     for i = 1, 4 do
       local e = 0

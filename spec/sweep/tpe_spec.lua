@@ -45,7 +45,8 @@ describe("an axis that depends on others", function()
   end)
 
   it("is told from its absence in tables and figures", function()
-    local s <close> = new [[metric = "v", repeats = 3, space = {kind = {"a", "b"}, n = {1, 2}, period = gb.sweep.when({kind = "b"}, {0.1, 2})},
+    local s <close> = new [[metric = "v", repeats = 3,
+      space = {kind = {"a", "b"}, n = {1, 2}, period = gb.sweep.when({kind = "b"}, {0.1, 2})},
       run = function(p, t) return {v = p.n + (p.period or 0) + (t.seed % 10) / 100} end]]
     s:sweep("run", "-j", 2)
     local out <const>, err <const> = s:sweep("table", "--rows", "kind", "--cols", "period")
@@ -60,7 +61,8 @@ describe("an axis that depends on others", function()
 
   it("is found again where a value of it lies", function()
     local s <const> = gb.sweep{name = "s", run = print, search = "random", trials = 1, space = {a = gb.sweep.uniform(-3, 5),
-      b = gb.sweep.log_uniform(1e-3, 10), c = gb.sweep.integers(2, 9), d = gb.sweep.integers(1, 99, {log = true}), e = {"x", true, 3}}}
+      b = gb.sweep.log_uniform(1e-3, 10), c = gb.sweep.integers(2, 9), d = gb.sweep.integers(1, 99, {log = true}),
+      e = {"x", true, 3}}}
     for i = 0, 40 do
       local u <const> = {}
       for k in ipairs(s.space) do u[k] = (i + 0.5) / 41 end

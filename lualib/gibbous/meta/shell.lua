@@ -75,6 +75,14 @@ command["gibbous sweep rerun SCRIPT|STORE [N ...]"] = true
 --- NAME,...: fields that may differ, as seconds do.
 command["gibbous sweep replay SCRIPT N"] = true
 
+--- Hands out a trial of the study to whatever calls this: its number, parameters, seed and folder; --json: as an object, null where
+--- there is none now. A search that learns names the next cell. The trial is that of the calling process (--holder PID: of
+--- another), and pending again when that ends without `tell`. --store DIR, --journal: as for run.
+command["gibbous sweep ask SCRIPT"] = true
+
+--- Says what a trial that was handed out came to: the metric, or a JSON object of results; --failed MESSAGE instead where it failed.
+command["gibbous sweep tell SCRIPT|STORE N RESULT"] = true
+
 --- Means and standard errors by parameters, with the best of each row by paired tests. --rows A,B --cols C --group A --metric NAME --goal
 --- min|max --where A=VALUE --fmt text|md|latex|csv --se|--sd --level 0.05 --out FILE.
 command["gibbous sweep table SCRIPT|STORE"] = true
@@ -87,6 +95,7 @@ command["gibbous sweep diff SCRIPT|STORE A B"] = true
 command["gibbous sweep plot SCRIPT|STORE"] = true
 
 --- One row a trial, with all digits: --fmt csv|jsonl|json, --out FILE. --reports: what trials told on the way. --all: older ones too.
+--- --fmt optuna: a journal file that Optuna and its dashboard open.
 command["gibbous sweep export SCRIPT|STORE"] = true
 
 --- A study as one HTML file, NAME.html or --out FILE: tables, figures, failures, trials, provenance. It needs no network.

@@ -96,11 +96,16 @@ local function lock(folder, carrier)
   return held
 end
 
-local function coordinate(study, self, path, o, rest, stays)
-  local coordinator <const> = require "gibbous.sweep.coordinator"
-  local more <const> = search.learns(study) and search.proposer(study, self, function(trials)
+--- A function that adds the trials of the next cell of a search, and says whether there are any; nil where none learns.
+local function proposer(study, self)
+  return search.learns(study) and search.proposer(study, self, function(trials)
     return self:add(identified(study, self:value "code", trials), self:value "code")
   end) or nil
+end
+
+local function coordinate(study, self, path, o, rest, stays)
+  local coordinator <const> = require "gibbous.sweep.coordinator"
+  local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
     limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
@@ -136,6 +141,27 @@ end
 
 function verbs.run(words) return run(words, true) end
 function verbs.work(words) return run(words, false) end
+
+function verbs.ask(words)
+  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", holder = "count", json = "flag",
+    journal = "flag"}, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
+  local self <close> = register(study, code, path, script.folder(study, o.store), o.journal and "journal" or nil)
+  print(require "gibbous.sweep.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
+  return true
+end
+
+function verbs.tell(words)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "string"}, "SCRIPT|STORE",
+    "the number of a trial and what it came to")
+  if #rest ~= (o.failed and 1 or 2) then
+    core.raise("option", "it needs the number of a trial, and either its result or --failed MESSAGE")
+  end
+  local study <const> = store.is(where) and {} or script.load(where)
+  local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  print(require "gibbous.sweep.ask".tell(self, rest[1], {result = rest[2], failed = o.failed}))
+  return true
+end
 
 --- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
 function verbs.trial(words)
@@ -226,6 +252,6 @@ end
 
 --- Runs a verb.
 return function(words)
-  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, "
-    .. "export, report, slurm; gibbous help gibbous sweep VERB says what one does")
+  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, ask, tell, "
+    .. "table, diff, plot, export, report, slurm; gibbous help gibbous sweep VERB says what one does")
 end

@@ -1,6 +1,6 @@
 --- Searches that learn from what has ended: search = "gp" (search_gp.lua) and "tpe" (search_tpe.lua). The first cells are drawn,
--- then the method names each next one. Its random numbers depend on the study's seed and on the number of the cell alone, so with one
--- trial at once a search is the same again; with more it depends on which trials had ended when a cell was asked for.
+-- then the method names each next one. Its random numbers depend on the study's seed and on the number of the cell alone, so with
+-- one trial at once a search is the same again; with more it depends on which trials had ended when a cell was asked for.
 local core <const> = require "gibbous.core"
 local identity <const> = require "gibbous.sweep.identity"
 local space <const> = require "gibbous.sweep.space"
