@@ -39,7 +39,8 @@ local function searched(problem, search, seed, n)
   local drawn <const> = space.draws(search == "random" and "random" or "sobol", n, #study.space, seed)
   local next_cell <const> = search ~= "random" and require("gibbous.sweep.search_" .. search)
   for i = 1, n do
-    local cell <const> = (not next_cell or i <= 2 * #study.space + 1) and space.cell(study.space, drawn[i]) or next_cell(study, list)
+    local is_drawn <const> = not next_cell or i <= 2 * #study.space + 1
+    local cell <const> = is_drawn and space.cell(study.space, drawn[i]) or next_cell(study, list)
     best = math.min(best, problem.f(cell))
     list[i] = {cell = cell, key = identity.cell(cell), value = problem.f(cell), ended = true}
     curve[i] = best - problem.least

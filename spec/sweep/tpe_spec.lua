@@ -98,7 +98,8 @@ describe("a Parzen estimator", function()
   end)
 
   it("integrates to one over words and numbers together, with an axis of one word alone", function()
-    local s <const> = study{kind = {"a", "b", "c"}, x = gb.sweep.uniform(0, 1), y = gb.sweep.when({kind = "b"}, gb.sweep.uniform(0, 1))}
+    local s <const> = study{kind = {"a", "b", "c"}, x = gb.sweep.uniform(0, 1),
+      y = gb.sweep.when({kind = "b"}, gb.sweep.uniform(0, 1))}
     local p <const> = tpe.parzen(s.space, {{kind = "a", x = 0.2}, {kind = "b", x = 0.9, y = 0.4}, {kind = "a", x = 0.5}})
     local n <const> = 60
     local sum = 0
