@@ -35,7 +35,7 @@ done
 if [ -e "$prefix/lib/gibbous/libgibbous_hdf5.so" ]; then
   printf '\211HDF\r\n\032\n cut' > cut.h5
   said=$("$prefix/bin/gibbous" -e 'print(pcall(require("gibbous").data.read, "cut.h5"))')
-  case $said in *"is built where"*) fail "libgibbous_hdf5 is not found: $said" ;; esac
+  case $said in *"or built where"*) fail "libgibbous_hdf5 is not found: $said" ;; esac
 fi
 if command -v lua5.4 > /dev/null; then
   LUA_CPATH="$prefix/lib/lua/5.4/?.so" lua5.4 -e 'local gb = require "gibbous" assert(gb.ones(3):sum():item() == 3)
