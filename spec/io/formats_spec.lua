@@ -210,8 +210,8 @@ describe("HDF5 and MATLAB files", function()
       local path <const> = file(lead, ".bin")
       local _ <const>, errors <const>, rc <const> = process.run({"-e", ("require 'gibbous'.data.read %q"):format(path)},
         {env = ("GIBBOUS_%s=off"):format(kind:upper())})
-      assert.matches(("%s: it is read by libgibbous_%s.so, which is built where Debian's lib%s-dev is installed"):format(path, kind,
-        kind), errors, 1, true)
+      assert.matches(("%s: it is read by libgibbous_%s.so, of the package gibbous-%s, or built where Debian's lib%s-dev is "
+        .. "installed"):format(path, kind, kind, kind), errors, 1, true)
       assert.matches("otherwise save each array as .npy", errors, 1, true)
       assert.equal(1, rc)
     end

@@ -4,6 +4,7 @@ local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
 local script <const> = require "gibbous.sweep.script"
+local search <const> = require "gibbous.sweep.search"
 local space <const> = require "gibbous.sweep.space"
 local store <const> = require "gibbous.sweep.store"
 local text <const> = require "gibbous.sweep.text"
@@ -61,7 +62,7 @@ local function register(study, code, path, folder, carrier)
   local damage <const> = self:damage()
   if damage then io.stderr:write("gibbous: ", damage, "\n") end
   local before <const> = self:value "code"
-  if study.search ~= "gp" then
+  if not search.learns(study) then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
     local stale <const> = self.db:rows "SELECT COUNT(*) AS n FROM trial WHERE wanted = 0 AND state = 'done'"[1].n
     if before and before ~= code and stale > 0 then
@@ -69,7 +70,7 @@ local function register(study, code, path, folder, carrier)
         .. "%d are new\n"):format(stale, kept))
     end
   end
-  if study.search == "gp" then self:want_code(code) end
+  if search.learns(study) then self:want_code(code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -95,11 +96,16 @@ local function lock(folder, carrier)
   return held
 end
 
-local function coordinate(study, self, path, o, rest, stays)
-  local coordinator <const> = require "gibbous.sweep.coordinator"
-  local more <const> = study.search == "gp" and require "gibbous.sweep.search".proposer(study, self, function(trials)
+--- A function that adds the trials of the next cell of a search, and says whether there are any; nil where none learns.
+local function proposer(study, self)
+  return search.learns(study) and search.proposer(study, self, function(trials)
     return self:add(identified(study, self:value "code", trials), self:value "code")
   end) or nil
+end
+
+local function coordinate(study, self, path, o, rest, stays)
+  local coordinator <const> = require "gibbous.sweep.coordinator"
+  local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
     limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
@@ -135,6 +141,27 @@ end
 
 function verbs.run(words) return run(words, true) end
 function verbs.work(words) return run(words, false) end
+
+function verbs.ask(words)
+  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", holder = "count", json = "flag",
+    journal = "flag"}, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
+  local self <close> = register(study, code, path, script.folder(study, o.store), o.journal and "journal" or nil)
+  print(require "gibbous.sweep.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
+  return true
+end
+
+function verbs.tell(words)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "string"}, "SCRIPT|STORE",
+    "the number of a trial and what it came to")
+  if #rest ~= (o.failed and 1 or 2) then
+    core.raise("option", "it needs the number of a trial, and either its result or --failed MESSAGE")
+  end
+  local study <const> = store.is(where) and {} or script.load(where)
+  local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  print(require "gibbous.sweep.ask".tell(self, rest[1], {result = rest[2], failed = o.failed}))
+  return true
+end
 
 --- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
 function verbs.trial(words)
@@ -225,6 +252,6 @@ end
 
 --- Runs a verb.
 return function(words)
-  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, "
-    .. "export, report, slurm; gibbous help gibbous sweep VERB says what one does")
+  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, ask, tell, "
+    .. "table, diff, plot, export, report, slurm; gibbous help gibbous sweep VERB says what one does")
 end

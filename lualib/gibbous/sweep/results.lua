@@ -71,13 +71,13 @@ end
 
 -- Axes ------------------------------------------------------------------------------------------------------------------------
 
---- A value as the key of a table: equal values have equal keys.
-function M.key(v) return core.json_encode(v) end
+--- A value as the key of a table: equal values have equal keys. nil, of an axis that a cell does not have: "-".
+function M.key(v) return v == nil and "-" or core.json_encode(v) end
 
 --- Values as one key.
 function M.keys(values, names)
   local out <const> = {}
-  for i, name in ipairs(names) do out[i] = values[name] == nil and "-" or M.key(values[name]) end
+  for i, name in ipairs(names) do out[i] = M.key(values[name]) end
   return table.concat(out, "\0")
 end
 
@@ -206,11 +206,13 @@ function M.cells(trials, metric)
   return out
 end
 
---- Parameters of a cell as words, of these names alone.
+--- Parameters of a cell as words, of these names alone; "no period" where it does not have one.
 function M.label(params, names)
-  local some <const> = {}
-  for _, name in ipairs(names) do some[name] = params[name] end
-  return text.params(core.json_encode(some))
+  local out <const> = {}
+  for i, name in ipairs(names) do
+    out[i] = params[name] == nil and "no " .. name or text.params(core.json_encode{[name] = params[name]})
+  end
+  return table.concat(out, " ")
 end
 
 return M
