@@ -102,9 +102,11 @@ local function next_generation(self)
   return g
 end
 
---- Makes trials wanted. Gives how many are new.
-local function want(self, trials, code, replaces)
+--- Makes trials wanted, unless the study would have more cells than 'most' then. Gives how many are new. The generation is written
+-- in any case, for others wait for it.
+local function want(self, trials, code, replaces, most)
   local generation <const> = next_generation(self)
+  if not state.has_room(self.tables, trials, most) then trials = {} end
   local new <const>, list <const> = state.numbered(self.tables, trials, code), {}
   for i = 1, math.max(#trials, 1), CHUNK do
     local e <const> = {change = "want", generation = generation, replaces = replaces, ids = {},
@@ -138,7 +140,7 @@ function methods:want_code(code)
   write(self, {{change = "want", generation = next_generation(self), replaces = true, code = code}}, true)
 end
 
-function methods:add(trials, code) return want(self, trials, code, false) end
+function methods:add(trials, code, most) return want(self, trials, code, false, most) end
 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 

@@ -153,7 +153,7 @@ local function next_cell(study, list)
 end
 
 --- A function that adds a cell to the store where the search wants one, and says whether it did. add: takes trials of
--- space.repeated.
+-- space.repeated; it adds none where other processes have taken the last cells meanwhile.
 function M.proposer(study, store, add)
   local drawn <const> = space.draws("sobol", initial(study), #study.space, study.seed)
   return function()
