@@ -1,6 +1,8 @@
 --- Searches of a space: random, Sobol, and by a Gaussian process with the expected improvement.
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local new <const> = require "spec.sweep.study"
+local process <const> = require "spec.process"
 local space <const> = require "gibbous.sweep.space"
 local support <const> = require "spec.support"
 
@@ -119,4 +121,22 @@ describe("a search by a Gaussian process", function()
     local bad <const> = s:trials "class = 'error'"
     assert.is_true(#bad >= 1 and #bad <= 8, ("%d trials of the kind that fails"):format(#bad))
   end)
+
+  for _, carrier in ipairs{"sqlite", "journal"} do
+    it("has as many cells as were asked for, however many coordinators look for them: " .. carrier, function()
+      local s <close> = new [[search = "gp", trials = 12, metric = "v", space = {x = gb.sweep.uniform(0, 1), y = gb.sweep.uniform(0, 1)},
+        repeats = 2, run = function(p) return {v = (p.x - 0.3) ^ 2 + (p.y - 0.6) ^ 2} end]]
+      local list <const> = {}
+      for i, verb in ipairs{"run", "work", "work", "work"} do
+        list[i] = core.child({process.binary, "sweep", verb, s.script, "--store", s.store, "--quiet", "-j", "2"},
+          {"GIBBOUS_STORE=" .. carrier}, s:path "output.txt")
+      end
+      for _, child in ipairs(list) do assert.equal(0, child:reap().exit) end
+      local cells <const>, rows <const> = {}, s:trials()
+      for _, t in ipairs(rows) do cells[t.cell] = (cells[t.cell] or 0) + 1 end
+      assert.equal(24, #rows)
+      for _, n in pairs(cells) do assert.equal(2, n) end
+      assert.equal(24, #s:trials "class = 'ok' AND attempts = 1")
+    end)
+  end
 end)

@@ -39,8 +39,8 @@ static int heeded (lua_State *L) {
   return 1;
 }
 
-/* core.defer(true): Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole. core.defer(false): they come again; those
-** that waited are forgotten, for what they ask for is done. */
+/* core.defer(true): Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole. core.defer(false [, forget]): they come
+** again; forget: but for those that have waited. */
 static int defer (lua_State *L) {
   const bool on = lua_toboolean(L, 1);
   sigset_t asks;
@@ -48,7 +48,7 @@ static int defer (lua_State *L) {
   sigaddset(&asks, SIGINT);
   sigaddset(&asks, SIGTERM);
   sigaddset(&asks, SIGUSR1);
-  if (!on)
+  if (lua_toboolean(L, 2))
     while (sigtimedwait(&asks, NULL, &(struct timespec){0, 0}) > 0) continue;
   pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &asks, NULL);
   return 0;

@@ -488,10 +488,11 @@ function core.heed() end
 ---@return "term"|"usr1"|nil
 function core.heeded() end
 
---- true: Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole; false: they come again, and those that waited are
---- forgotten.
+--- true: Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole; false: they come again, but for those that have
+--- waited, where those are to be forgotten.
 ---@param on boolean
-function core.defer(on) end
+---@param forget boolean?
+function core.defer(on, forget) end
 
 --- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
 ---@param seconds number

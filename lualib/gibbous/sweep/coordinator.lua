@@ -16,6 +16,15 @@ local GRACE <const> = 5                    -- seconds between asking a process t
 local SAY <const> = 1                      -- seconds between two looks at how far the sweep is
 local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
 
+--- f(...) as a whole: a signal that asks for the end waits, so that what is claimed is in the list of what runs, or given back.
+local function whole(f, ...)
+  core.defer(true)
+  local ok <const>, result <const> = pcall(f, ...)
+  core.defer(false)
+  if not ok then error(result, 0) end
+  return result
+end
+
 -- Processes -------------------------------------------------------------------------------------------------------------------
 
 --- Where a trial of this process might run now: devices to which it has given less than their share, those with the fewest trials
@@ -63,8 +72,10 @@ local function take(self)
     local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = device.limit,
       least = math.min(self.least, device.limit), now = core.now(), device = device.place, share = device.name and self.study.share}
     if row then
-      start(self, row, device)
-      return true
+      local ok <const>, why <const> = pcall(start, self, row, device)
+      if ok then return true end
+      self.store:release(row, {})
+      error(why, 0)
     end
   end
   return false
@@ -166,7 +177,7 @@ local function wait(self)
   local children <const> = {}
   for i, r in ipairs(self.running) do children[i] = r.child end
   local at <const> = core.wait(children, 0.25)
-  if at then reap(self, at) end
+  if at then whole(reap, self, at) end
 end
 
 --- Do other processes run trials of this store? Those of processes that are gone become pending.
@@ -186,7 +197,7 @@ local function close(self)
   end
   self.running = {}
   self.guard:close()
-  core.defer(false)
+  core.defer(false, true)
   if not ok then error(why, 0) end
 end
 
@@ -201,7 +212,7 @@ function M.run(study, store, script, o)
     said = {last = core.clock()}, guard = core.guard()}
   local _ <close> = setmetatable({}, {__close = function() close(self) end})
   while true do
-    while not self.halted and (take(self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
+    while not self.halted and (whole(take, self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
     if #self.running == 0 and not (o.stays and not self.halted and others(self)) then break end
     wait(self)
     local now <const> = core.clock()

@@ -13,9 +13,8 @@ local PATIENCE <const> = 60                -- seconds for a device to open
 ---@field place string     as the host does: a device that two jobs see under two names has one
 ---@field limit integer    bytes for trials
 
---- Which device of the host has this name here? A job that is given some of the GPUs counts them from 0.
-local function place(name)
-  local given <const> = os.getenv "SLURM_STEP_GPUS" or os.getenv "SLURM_JOB_GPUS" or os.getenv "CUDA_VISIBLE_DEVICES"
+--- Which device of the host has this name here? A job that is given some of the GPUs counts them from 0. given: those, "2,5"; nil: all.
+function M.place(name, given)
   local ordinal <const> = name == "cuda" and 0 or math.tointeger(tonumber(name:match "^cuda:(%d+)$"))
   if not given or not ordinal then return name end
   local i = 0
@@ -55,8 +54,9 @@ end
 function M.of(study, given)
   if not study.devices then return nil end
   local bytes <const> = given and core.bytes(given, "gibbous sweep: the limit")
+  local here <const> = os.getenv "SLURM_STEP_GPUS" or os.getenv "SLURM_JOB_GPUS" or os.getenv "CUDA_VISIBLE_DEVICES"
   local out <const> = {}
-  for i, name in ipairs(study.devices) do out[i] = {name = name, place = place(name), limit = limit_of(name, bytes)} end
+  for i, name in ipairs(study.devices) do out[i] = {name = name, place = M.place(name, here), limit = limit_of(name, bytes)} end
   return out
 end
 
