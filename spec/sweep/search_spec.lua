@@ -65,6 +65,14 @@ describe("a space", function()
     end
   end)
 
+  it("lists a value once, and tells words from the tables that are written so", function()
+    local axis <const> = space.axes({a = {"[1]", {1}, 1, "1"}}, "grid", "space")[1]
+    assert.equal(4, #axis.values)
+    for _, twice in ipairs{{1, 1.0}, {"x", "x"}, {{1}, {1}}} do
+      support.raises("option", " twice", space.axes, {a = twice}, "grid", "space")
+    end
+  end)
+
   it("is another one for another seed", function()
     local function one(seed)
       local axes <const> = {a = gb.sweep.uniform(0, 1)}
