@@ -71,6 +71,57 @@ for _, carrier in ipairs{"sqlite", "journal"} do
   end)
 end
 
+-- Trial 1 kills its coordinator once trial 2, of another one, runs; trial 2 ends after that.
+local LAST <const> = [[space = {a = {1, 2}}, metric = "v", run = function(p, trial)
+    local core <const> = require "gibbous.core"
+    local here <const> = trial.dir .. "/../../../"
+    local function await(f)
+      for _ = 1, 3000 do
+        if f() then return end
+        core.wait({}, 0.01)
+      end
+      error "it did not happen"
+    end
+    local function write(name, text)
+      local f <close> = assert(io.open(here .. name, "w"))
+      f:write(text)
+    end
+    local killed <const> = io.open(here .. "killed")
+    if p.a == 1 and not killed then
+      await(function() return io.open(here .. "two") end)
+      os.execute("echo $(cut -d ' ' -f 4 /proc/$PPID/stat) > " .. here .. "killed; kill -9 $(cat " .. here .. "killed)")
+      await(function() end)
+    elseif p.a == 2 then
+      write("two", "")
+      await(function()
+        local f <const> = io.open(here .. "killed")
+        local pid <const> = f and f:read "n"
+        return pid and not core.process(pid)
+      end)
+    end
+    return {v = p.a}
+  end]]
+
+for _, carrier in ipairs{"sqlite", "journal"} do
+  describe("a worker that is lost: " .. carrier, function()
+    it("leaves its trials to the last worker that runs one", function()
+      local s <close> = new(LAST)
+      local list <const> = {}
+      for i = 1, 2 do
+        list[i] = core.child({process.binary, "sweep", "work", s.script, "--store", s.store, "--quiet"},
+          {"GIBBOUS_STORE=" .. carrier}, s:path "output.txt")
+      end
+      local ends <const> = {}
+      for _, child in ipairs(list) do
+        local how <const> = child:reap()
+        ends[how.signal or how.exit] = true
+      end
+      assert.same({KILL = true, [0] = true}, ends)
+      assert.equal(2, #s:trials "class = 'ok'")
+    end)
+  end)
+end
+
 describe("a sweep that is interrupted twice", function()
   it("leaves no trial as running", function()
     local s <close> = new [[space = {a = gb.sweep.range(1, 8)}, metric = "v", run = function() os.execute "sleep 60" end]]

@@ -180,10 +180,10 @@ local function wait(self)
   if at then whole(reap, self, at) end
 end
 
---- Do other processes run trials of this store? Those of processes that are gone become pending.
-local function others(self)
-  self.store:recover(self.host, machine.is_alive)
-  return self.store:is_open()
+--- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for those of
+-- others, too.
+local function left(self, stays)
+  return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
 end
 
 --- Whatever comes meanwhile, no trial of this process stays behind as running.
@@ -213,7 +213,7 @@ function M.run(study, store, script, o)
   local _ <close> = setmetatable({}, {__close = function() close(self) end})
   while true do
     while not self.halted and (whole(take, self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
-    if #self.running == 0 and not (o.stays and not self.halted and others(self)) then break end
+    if #self.running == 0 and (self.halted or not left(self, o.stays)) then break end
     wait(self)
     local now <const> = core.clock()
     watch_time(self, now)
