@@ -266,6 +266,9 @@ static void test_folders (void **state) {
   close(open(inside("plain"), O_CREAT | O_WRONLY, 0600));
   assert_int_equal(GB_EIO, gb_folder_make(inside("plain"), &err));
   assert_int_equal(GB_EIO, gb_folder_make(inside("plain/below"), &err));
+  assert_int_equal(0, symlink("nowhere", inside("dangling")));
+  assert_int_equal(GB_EIO, gb_folder_make(inside("dangling"), &err));
+  assert_non_null(strstr(err.text, "File exists")); /* what mkdir said, not what was asked then */
   assert_false(gb_place_is_remote("/"));
   assert_false(gb_place_is_remote("/no/such/place"));
 }
