@@ -4,6 +4,7 @@ local devices <const> = require "gibbous.sweep.devices"
 local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
+local results <const> = require "gibbous.sweep.results"
 local script <const> = require "gibbous.sweep.script"
 local space <const> = require "gibbous.sweep.space"
 local store <const> = require "gibbous.sweep.store"
@@ -170,8 +171,7 @@ function verbs.ls(words)
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
     if not o.class or t.class == o.class then
       rows[#rows + 1] = {tostring(t.number), text.params(t.params),
-        (t.wanted == 0 and "stale " or "")
-          .. ((t.state == "done" or t.state == "failed") and t.class or lost[t.id] and "pending" or t.state),
+        (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
         t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
         ((t.message or ""):match "^[^\n]*")}
