@@ -1,5 +1,5 @@
---- What sweeps cost: transactions of 16 processes, a trial beside its work, looks at a store of many trials, bytes of trials that are
--- admitted under a limit.
+--- What sweeps cost: transactions of 16 processes, a trial beside its work, looks at a store of many trials, bytes of trials
+-- that are admitted under a limit.
 --   gibbous scripts/bench/sweeps.lua [--trials 10000] [--only transactions|trials|looks|admission] [--carrier sqlite|journal]
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
@@ -113,7 +113,8 @@ local function print_thousands(path)
   for line in io.lines(path) do
     local i <const>, t <const>, kib <const> = line:match "(%d+) (%S+) (%d+)"
     if last_i then
-      print(("  %6d to %6d: %.1f ms a trial, coordinator %.1f MiB"):format(last_i, i, (t - last_t) / (i - last_i) * 1e3, kib / 1024))
+      local each <const> = (t - last_t) / (i - last_i) * 1e3
+      print(("  %6d to %6d: %.1f ms a trial, coordinator %.1f MiB"):format(last_i, i, each, kib / 1024))
     end
     last_i, last_t = i, t
   end
@@ -126,8 +127,8 @@ local function instant(n)
   local seconds <const>, how <const> = sweep(path, file, "-j", "1")
   local s <close> = store.open(path .. "/store", "read")
   assert(#s:trials "class = 'ok'" == n)
-  print(("%s: %6d trials, one at a time: %.1f ms a trial, store %.0f B a trial, coordinator at most %.1f MiB, %.1f ms of processor a trial")
-    :format(o.carrier, n, seconds / n * 1e3, size_of(path) / n, how.peak / 2 ^ 20, (how.user + how.system) / n * 1e3))
+  print(("%s: %6d trials, one at a time: %.1f ms a trial, %.1f ms of it processor, store %.0f B a trial, coordinator at most %.1f MiB")
+    :format(o.carrier, n, seconds / n * 1e3, (how.user + how.system) / n * 1e3, size_of(path) / n, how.peak / 2 ^ 20))
   print_thousands(path .. "/thousands")
   return path
 end
@@ -137,7 +138,8 @@ local function looks(path)
   for _, words in ipairs{{"ls"}, {"watch"}, {"table", "--rows", "i"}, {"plot", "--out", path .. "/figure.svg"},
     {"export", "--out", path .. "/trials.csv"}, {"report", "--out", path .. "/report.html"}} do
     local t <const> = gb.clock()
-    local child <close> = core.child({PROGRAM, "sweep", words[1], path .. "/store", table.unpack(words, 2)}, nil, path .. "/look.txt")
+    local all <const> = {PROGRAM, "sweep", words[1], path .. "/store", table.unpack(words, 2)}
+    local child <close> = core.child(all, nil, path .. "/look.txt")
     core.wait{child}
     local how <const> = child:reap()
     print(("  sweep %-7s %.2f s, %.0f MiB%s"):format(words[1], gb.clock() - t, how.peak / 2 ^ 20,

@@ -2,7 +2,8 @@
 -- device.
 local core <const> = require "gibbous.core"
 
---- words: behind `gibbous sweep`; environment: "NAME=value", or nil. Gives what it printed, and whether it ended within so many seconds.
+--- words: behind `gibbous sweep`; environment: "NAME=value", or nil. Gives what it printed, and whether it ended within so many
+-- seconds.
 ---@return string said
 ---@return boolean ended
 return function(words, environment, seconds)

@@ -233,7 +233,8 @@ function verbs.replay(words)
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = store.open(script.folder(study, o.store), "read")
   return require "gibbous.sweep.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
-    limit = machine.limit(o.limit or study.limit, "--limit"), devices = devices.of(study, o.limit or study.limit), except = o.except})
+    limit = machine.limit(o.limit or study.limit, "--limit"), devices = devices.of(study, o.limit or study.limit),
+    except = o.except})
 end
 
 --- Runs a verb.

@@ -180,8 +180,8 @@ local function wait(self)
   if at then whole(reap, self, at) end
 end
 
---- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for those of
--- others, too.
+--- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for
+-- those of others, too.
 local function left(self, stays)
   return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
 end
@@ -202,8 +202,8 @@ local function close(self)
 end
 
 --- Runs until nothing is pending, or Ctrl-C. study, store, script (its path), code; o: jobs, limit (bytes, where no device is
--- named), devices, least, keep_going, quiet, words (of the script), stays (until trials of other processes have ended), more (adds trials to the store where a search has some,
--- gives true then). Gives {ended, failures, halted}.
+-- named), devices, least, keep_going, quiet, words (of the script), stays (until trials of other processes have ended), more (adds
+-- trials to the store where a search has some, gives true then). Gives {ended, failures, halted}.
 function M.run(study, store, script, o)
   local pid <const>, since <const>, host <const> = machine.process()
   local self <const> = {study = study, store = store, script = script, words = o.words or {}, pid = pid, since = since,

@@ -13,7 +13,8 @@ local PATIENCE <const> = 60                -- seconds for a device to open
 ---@field place string     as the host does: a device that two jobs see under two names has one
 ---@field limit integer    bytes for trials
 
---- Which device of the host has this name here? A job that is given some of the GPUs counts them from 0. given: those, "2,5"; nil: all.
+--- Which device of the host has this name here? A job that is given some of the GPUs counts them from 0. given: those, "2,5"; nil:
+-- all.
 function M.place(name, given)
   local ordinal <const> = name == "cuda" and 0 or math.tointeger(tonumber(name:match "^cuda:(%d+)$"))
   if not given or not ordinal then return name end

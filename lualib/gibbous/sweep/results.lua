@@ -23,7 +23,7 @@ local function flatten(t, prefix, out)
   return out
 end
 
---- The word for how a trial stands: its class where it ended. lost: ids of trials whose process is gone, as store:lost() gives them.
+--- The word for how a trial stands: its class where it ended. lost: trials whose process is gone, as store:lost() gives them.
 function M.state(row, lost)
   if row.state == "done" or row.state == "failed" then return row.class end
   return lost[row.id] and "pending" or row.state

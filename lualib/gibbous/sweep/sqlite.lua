@@ -123,8 +123,8 @@ end
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
 --- The first pending trial whose need fits beside those that run on this host's device. o: host, pid, started, limit (bytes of
--- the device), least (bytes that every trial has), now, device (nil: none is named), share (trials on the device at once). Gives its
--- row, with token and room; nil where there is none.
+-- the device), least (bytes that every trial has), now, device (nil: none is named), share (trials on the device at once). Gives
+-- its row, with token and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local row <const> = state.fitting(self.db, o, 1)[1]
