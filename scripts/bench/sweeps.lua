@@ -127,8 +127,8 @@ local function instant(n)
   local seconds <const>, how <const> = sweep(path, file, "-j", "1")
   local s <close> = store.open(path .. "/store", "read")
   assert(#s:trials "class = 'ok'" == n)
-  print(("%s: %6d trials, one at a time: %.1f ms a trial, %.1f ms of it processor, store %.0f B a trial, coordinator at most %.1f MiB")
-    :format(o.carrier, n, seconds / n * 1e3, (how.user + how.system) / n * 1e3, size_of(path) / n, how.peak / 2 ^ 20))
+  print(("%s: %6d trials, one at a time: %.1f ms a trial, %.1f of it processor; store %.0f B a trial; coordinator %.1f MiB"):format(
+    o.carrier, n, seconds / n * 1e3, (how.user + how.system) / n * 1e3, size_of(path) / n, how.peak / 2 ^ 20))
   print_thousands(path .. "/thousands")
   return path
 end

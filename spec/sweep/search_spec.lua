@@ -133,7 +133,8 @@ describe("a search by a Gaussian process", function()
   for _, carrier in ipairs{"sqlite", "journal"} do
     it("has as many cells as were asked for, however many coordinators look for them: " .. carrier, function()
       local s <close> = new [[search = "gp", trials = 12, metric = "v",
-        space = {x = gb.sweep.uniform(0, 1), y = gb.sweep.uniform(0, 1)}, repeats = 2, run = function(p) return {v = (p.x - 0.3) ^ 2 + (p.y - 0.6) ^ 2} end]]
+        space = {x = gb.sweep.uniform(0, 1), y = gb.sweep.uniform(0, 1)}, repeats = 2,
+        run = function(p) return {v = (p.x - 0.3) ^ 2 + (p.y - 0.6) ^ 2} end]]
       local list <const> = {}
       for i, verb in ipairs{"run", "work", "work", "work"} do
         list[i] = core.child({process.binary, "sweep", verb, s.script, "--store", s.store, "--quiet", "-j", "2"},

@@ -80,8 +80,8 @@ local function differences(t, again, reports, reports_again, except)
   return lines
 end
 
---- Runs trial t of a store again by the study of the script at 'path'. o: code, limit, devices, words; except: names of results that
--- may differ, "a,b". Prints what differs. True if nothing does.
+--- Runs trial t of a store again by the study of the script at 'path'. o: code, limit, devices, words; except: names of results
+-- that may differ, "a,b". Prints what differs. True if nothing does.
 return function(study, original, t, path, o)
   check(t, o.code)
   local folder <const>, _ <close> = scratch_folder()
