@@ -1670,11 +1670,11 @@ lualib/gibbous/bo.lua
 'sweeps: the expected improvement has its digits far out'
 
 host/system/guard.c
-'s/kill(-group\[i\], SIGKILL);/;/'
+'s/kill(-known\[i\], SIGKILL);/;/'
 'system: a guard ends the groups that it has'
 
 host/system/guard.c
-'s/group\[i\] = group\[--ngroups\];/;/'
+'s/known\[i\] = known\[--nknown\];/;/'
 'system: a group that was left is in no guard'
 
 lualib/gibbous/sweep/command.lua

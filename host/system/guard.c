@@ -15,15 +15,15 @@
 /* Groups that one guard knows at once; more than any machine runs trials. */
 #define MOST 4096
 
-static int32_t group[MOST];
-static size_t ngroups;
+static int32_t known[MOST];
+static size_t nknown;
 
 /* A positive word is a group that is entered, a negative one a group that is left. A word is written as a whole. */
 static void note (int32_t word) {
   size_t i = 0;
-  while (i < ngroups && group[i] != (word < 0 ? -word : word)) i++;
-  if (word > 0 && i == ngroups && ngroups < MOST) group[ngroups++] = word;
-  else if (word < 0 && i < ngroups) group[i] = group[--ngroups];
+  while (i < nknown && known[i] != (word < 0 ? -word : word)) i++;
+  if (word > 0 && i == nknown && nknown < MOST) known[nknown++] = word;
+  else if (word < 0 && i < nknown) known[i] = known[--nknown];
 }
 
 static void close_from (unsigned first) {
@@ -44,7 +44,7 @@ static void watch (int end) {
   if (chdir("/") != 0) return;
   while ((n = read(0, &word, sizeof word)) == (ssize_t)sizeof word || (n < 0 && errno == EINTR))
     if (n > 0) note(word);
-  for (size_t i = 0; i < ngroups; i++) kill(-group[i], SIGKILL);
+  for (size_t i = 0; i < nknown; i++) kill(-known[i], SIGKILL);
 }
 
 gb_status gb_guard_start (gb_guard *guard, gb_error *err) {
@@ -71,25 +71,21 @@ gb_status gb_guard_start (gb_guard *guard, gb_error *err) {
   return gb_fail(err, GB_EIO, "cannot start a guard of processes: %s", strerror(cause));
 }
 
-static bool tell (int pipe, int32_t word) {
-  ssize_t n;
-  while ((n = write(pipe, &word, sizeof word)) < 0 && errno == EINTR) continue;
-  return n == (ssize_t)sizeof word;
-}
-
-bool gb_guard_enter (void) {
-  const bool told = tell(GB_GUARD_DESCRIPTOR, (int32_t)getpgrp());
-  close(GB_GUARD_DESCRIPTOR);
-  return told;
-}
-
 /* Where the guard was killed nobody hears it, and that is no reason to end. */
-void gb_guard_leave (const gb_guard *guard, pid_t child) {
+static void tell (int pipe, int32_t word) {
   struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
-  if (guard->pipe < 0) return;
   sigaction(SIGPIPE, &ignored, &before);
-  tell(guard->pipe, -(int32_t)child);
+  while (write(pipe, &word, sizeof word) < 0 && errno == EINTR) continue;
   sigaction(SIGPIPE, &before, NULL);
+}
+
+void gb_guard_enter (void) {
+  tell(GB_GUARD_DESCRIPTOR, (int32_t)getpgrp());
+  close(GB_GUARD_DESCRIPTOR);
+}
+
+void gb_guard_leave (const gb_guard *guard, pid_t group) {
+  if (guard->pipe >= 0) tell(guard->pipe, -(int32_t)group);
 }
 
 void gb_guard_close (gb_guard *guard) {

@@ -4,7 +4,6 @@
 #ifndef GB_SYSTEM_GUARD_H
 #define GB_SYSTEM_GUARD_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -20,8 +19,8 @@ typedef struct gb_guard {
 /* A guard of this process. Errors: EIO. */
 gb_status gb_guard_start (gb_guard *guard, gb_error *err);
 
-/* In a guarded child: its group, which has its number, is in the guard's hands. False: it has no such descriptor. */
-bool gb_guard_enter (void);
+/* In a guarded child: its group, which has its number, is in the guard's hands. */
+void gb_guard_enter (void);
 
 /* The group of a child is over; called before the child is reaped, for its number may be another's then. */
 void gb_guard_leave (const gb_guard *guard, pid_t group);

@@ -182,8 +182,8 @@ static pid_t start_guarded (const gb_guard *guard, const char *out) {
   if (pid > 0) return pid;
   setpgid(0, 0);
   dup2(guard->pipe, GB_GUARD_DESCRIPTOR);
-  if (!gb_guard_enter() || system(command) != 0) _exit(1);
-  _exit(0);
+  gb_guard_enter();
+  _exit(system(command));
 }
 
 /* Does it end within five seconds? */
@@ -219,6 +219,23 @@ static void test_guard (void **state) {
   assert_true(ends(below));
   assert_true(gb_process_started(free_one) > 0);
   kill(free_one, SIGKILL);
+}
+
+/* A guard that was killed is missed by nobody. */
+static void test_guard_is_lost (void **state) {
+  (void)state;
+  gb_guard guard;
+  gb_error err;
+  assert_int_equal(GB_OK, gb_guard_start(&guard, &err));
+  kill(guard.pid, SIGKILL);
+  while (gb_process_started(guard.pid) > 0) usleep(1000);
+  const char *out = inside("free");
+  int status;
+  waitpid(start_guarded(&guard, out), &status, 0);
+  assert_int_equal(0, status);
+  gb_guard_leave(&guard, 1);
+  gb_guard_close(&guard);
+  kill((pid_t)atoi(contents(out)), SIGKILL);
 }
 
 static void test_guard_closes (void **state) {
@@ -294,12 +311,13 @@ static void test_digests (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ends),       cmocka_unit_test(test_environment_and_output),
-      cmocka_unit_test(test_waits),      cmocka_unit_test(test_group),
-      cmocka_unit_test(test_no_program), cmocka_unit_test(test_names_of_processes),
-      cmocka_unit_test(test_locks),      cmocka_unit_test(test_folders),
-      cmocka_unit_test(test_digests),    cmocka_unit_test(test_bind),
-      cmocka_unit_test(test_guard),      cmocka_unit_test(test_guard_closes),
+      cmocka_unit_test(test_ends),          cmocka_unit_test(test_environment_and_output),
+      cmocka_unit_test(test_waits),         cmocka_unit_test(test_group),
+      cmocka_unit_test(test_no_program),    cmocka_unit_test(test_names_of_processes),
+      cmocka_unit_test(test_locks),         cmocka_unit_test(test_folders),
+      cmocka_unit_test(test_digests),       cmocka_unit_test(test_bind),
+      cmocka_unit_test(test_guard),         cmocka_unit_test(test_guard_closes),
+      cmocka_unit_test(test_guard_is_lost),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

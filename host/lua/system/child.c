@@ -137,8 +137,9 @@ static int wait_any (lua_State *L) {
 /* core.bind(parent [, guarded]): this process ends with the process of that number, which started it, and leaves no core file; guarded:
 ** and so does what it starts. False where that is not its parent, or not any more. */
 static int bind (lua_State *L) {
-  const bool guarded = lua_toboolean(L, 2);
-  lua_pushboolean(L, gb_child_bind((pid_t)lgb_checkinteger(L, 1)) && (!guarded || gb_guard_enter()));
+  const bool guarded = lua_toboolean(L, 2), bound = gb_child_bind((pid_t)lgb_checkinteger(L, 1));
+  if (bound && guarded) gb_guard_enter();
+  lua_pushboolean(L, bound);
   return 1;
 }
 
