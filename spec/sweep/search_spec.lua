@@ -4,6 +4,7 @@ local gb <const> = require "gibbous"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local space <const> = require "gibbous.sweep.space"
+local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
 
 describe("gb.bo.log_ei", function()
@@ -131,6 +132,18 @@ describe("a search by a Gaussian process", function()
   end)
 
   for _, carrier in ipairs{"sqlite", "journal"} do
+    it("adds no cell to a study that has all: " .. carrier, function()
+      local s <close> = new "run = print"
+      local db <close> = store.open(s.store, "create", carrier)
+      local function add(id, cell) return db:add({{id = id, params = "{}", cell = cell, seed = 1}}, "code", 2) end
+      assert.equal(1, add("0000000000000001", "a"))
+      assert.equal(1, add("0000000000000002", "b"))
+      assert.equal(0, add("0000000000000003", "c"))
+      assert.equal(1, add("0000000000000004", "b"))          -- another repeat of a cell
+      assert.equal(0, add("0000000000000005", "d"))
+      assert.equal(3, #db:trials "wanted = 1")
+    end)
+
     it("has as many cells as were asked for, however many coordinators look for them: " .. carrier, function()
       local s <close> = new [[search = "gp", trials = 12, metric = "v",
         space = {x = gb.sweep.uniform(0, 1), y = gb.sweep.uniform(0, 1)}, repeats = 2,
