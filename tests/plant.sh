@@ -1772,6 +1772,7 @@ suite_of () {                     # file, what is wrong
     'sweeps on devices: '*) targets='gibbous gibbous_far' filter=spec/sweep/devices_spec.lua; return ;;
     'sweeps that are killed: '*) targets=gibbous filter=spec/sweep/kills_spec.lua; return ;;
     'sweeps in journals: '*) targets=gibbous filter=spec/sweep/journal_spec.lua; return ;;
+    'sweeps: a search '* | 'sweeps: a word '*) targets=gibbous filter=spec/sweep/search_spec.lua; return ;;
     'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'CUDA kernels: '*)
