@@ -1722,7 +1722,7 @@ lualib/gibbous/sweep/state.lua
 'sweeps that are killed: the holder of a trial alone ends it'
 
 lualib/gibbous/sweep/state.lua
-"s/token = NULL, need = COALESCE(?, need)$/token = NULL, need = COALESCE(?, need), result = NULL/;/^function changes.claim/,/^end/s/DELETE FROM report WHERE trial = ?/DELETE FROM report WHERE trial = ? AND 0/"
+'/^function changes.claim/,/^end/s/DELETE FROM report WHERE trial = ?/DELETE FROM report WHERE trial = ? AND 0/'
 'sweeps that are killed: a new attempt begins without the reports of the last one'
 
 lualib/gibbous/sweep/events.lua
