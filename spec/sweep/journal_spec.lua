@@ -303,4 +303,19 @@ describe("a line of a journal", function()
     support.raises("option", "are too many for one line of a journal: large results go to files in trial.dir", events.line,
       {change = "set", value = ("x"):rep(1 << 20)})
   end)
+
+  it("that has come in part is read once it is whole", function()
+    local path <const>, reader <const>, list <const> = os.tmpname(), events.reader(), {}
+    finally(function() os.remove(path) end)
+    local first <const>, second <const> = events.line{change = "set", key = "a"}, events.line{change = "set", key = "b"}
+    write(path, first .. second:sub(1, 20))
+    reader:read(path, list)
+    assert.equal(1, #list)
+    reader:read(path, list)
+    assert.equal(1, #list)
+    core.append(path, second:sub(21))
+    reader:read(path, list)
+    assert.equal("b", list[2].key)
+    assert.equal(0, reader.damaged)
+  end)
 end)
