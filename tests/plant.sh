@@ -1734,8 +1734,8 @@ lualib/gibbous/sweep/events.lua
 'sweeps in journals: a line that has come in part is read when it is whole'
 
 lualib/gibbous/sweep/known.lua
-'s/if t.ended then return true end/if false then return true end/'
-'sweeps in journals: the first acknowledgement of an attempt counts'
+'s/if e.attempt < t.attempt then return true end//'
+'sweeps in journals: what an older attempt tells changes nothing'
 
 lualib/gibbous/sweep/space.lua
 's/is_table and seen_tables or seen/seen/'
