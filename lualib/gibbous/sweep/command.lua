@@ -1,8 +1,10 @@
 --- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
 local core <const> = require "gibbous.core"
+local devices <const> = require "gibbous.sweep.devices"
 local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
+local results <const> = require "gibbous.sweep.results"
 local script <const> = require "gibbous.sweep.script"
 local search <const> = require "gibbous.sweep.search"
 local space <const> = require "gibbous.sweep.space"
@@ -99,7 +101,7 @@ end
 --- A function that adds the trials of the next cell of a search, and says whether there are any; nil where none learns.
 local function proposer(study, self)
   return search.learns(study) and search.proposer(study, self, function(trials)
-    return self:add(identified(study, self:value "code", trials), self:value "code")
+    return self:add(identified(study, self:value "code", trials), self:value "code", study.trials)
   end) or nil
 end
 
@@ -107,7 +109,8 @@ local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
   local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
-    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
+    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), devices = devices.of(study, o.limit or study.limit),
+    keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
 end
 
@@ -166,7 +169,7 @@ end
 --- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
 function verbs.trial(words)
   local path <const>, folder <const>, id <const>, token <const>, limit <const>, parent <const> = table.unpack(words, 1, 6)
-  if not core.bind(math.tointeger(tonumber(parent))) then return false end
+  if not core.bind(math.tointeger(tonumber(parent)), true) then return false end
   local study <const> = script.load(path, {table.unpack(words, 7)})
   local self <close> = store.open(folder, "write")
   require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
@@ -180,16 +183,22 @@ function verbs.dry(words)
   return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
 end
 
+--- gibbous sweep room PARENT: prints the bytes that the device of this process has.
+function verbs.room(words)
+  return core.bind(math.tointeger(tonumber(words[1]))) and devices.tell()
+end
+
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
 function verbs.ls(words)
   local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
   local self <close> = look.open(where, o)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
+  local lost <const> = self:lost()
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
     if not o.class or t.class == o.class then
       rows[#rows + 1] = {tostring(t.number), text.params(t.params),
-        (t.wanted == 0 and "stale " or "") .. ((t.state == "done" or t.state == "failed") and t.class or t.state),
+        (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
         t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
         ((t.message or ""):match "^[^\n]*")}
@@ -211,8 +220,12 @@ end
 function verbs.plan(words)
   local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path)
+  local limit, device = machine.limit(o.limit or study.limit, "the limit"), nil
+  for i, d in ipairs(devices.of(study, o.limit or study.limit) or {}) do      -- what fits one of them fits
+    if i == 1 or d.limit > limit then limit, device = d.limit, d.name end
+  end
   return require "gibbous.sweep.forecast"(study, path, identified(study, code, space.trials(study)), script.folder(study, o.store),
-    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = machine.limit(o.limit or study.limit, "the limit")})
+    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = limit, device = device})
 end
 
 function verbs.rerun(words)
@@ -247,7 +260,8 @@ function verbs.replay(words)
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = store.open(script.folder(study, o.store), "read")
   return require "gibbous.sweep.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
-    limit = machine.limit(o.limit or study.limit, "--limit"), except = o.except})
+    limit = machine.limit(o.limit or study.limit, "--limit"), devices = devices.of(study, o.limit or study.limit),
+    except = o.except})
 end
 
 --- Runs a verb.

@@ -23,17 +23,23 @@ local function flatten(t, prefix, out)
   return out
 end
 
-local function of_row(row)
+--- The word for how a trial stands: its class where it ended. lost: trials whose process is gone, as store:lost() gives them.
+function M.state(row, lost)
+  if row.state == "done" or row.state == "failed" then return row.class end
+  return lost[row.id] and "pending" or row.state
+end
+
+local function of_row(row, lost)
   return {row = row, number = row.number, params = core.json_decode(row.params),
     result = row.result and flatten(core.json_decode(row.result), "", {}) or {},
-    state = (row.state == "done" or row.state == "failed") and row.class or row.state}
+    state = M.state(row, lost)}
 end
 
 --- The trials of a store, by number. condition: as store:trials takes it, of wanted ones by default.
 ---@return gibbous.sweep.result[]
 function M.of(store, condition, ...)
-  local out <const> = {}
-  for i, row in ipairs(store:trials(condition or "wanted = 1", ...)) do out[i] = of_row(row) end
+  local out <const>, lost <const> = {}, store:lost()
+  for i, row in ipairs(store:trials(condition or "wanted = 1", ...)) do out[i] = of_row(row, lost) end
   return out
 end
 

@@ -41,7 +41,7 @@ local function untried(study, drawn, list)
 end
 
 --- A function that adds a cell to the store where the search wants one, and says whether it did. add: takes trials of
--- space.repeated.
+-- space.repeated; it adds none where other processes have taken the last cells meanwhile.
 function M.proposer(study, store, add)
   local next_cell <const> = require(methods[study.search])
   local drawn <const> = space.draws("sobol", initial(study), #study.space, study.seed)

@@ -111,12 +111,14 @@ M.canonical = canonical
 
 local function check_list(values, what)
   if #values == 0 then core.raise("option", ("gb.sweep: %s is empty: give a list of values"):format(what)) end
-  local seen <const>, out <const> = {}, {}
+  local seen <const>, seen_tables <const>, out <const> = {}, {}, {}
+  what = "gb.sweep: " .. what
   for i, v in ipairs(values) do
-    out[i] = canonical(v, "gb.sweep: " .. what)
-    local text <const> = core.json_encode(out[i])
-    if seen[text] then core.raise("option", ("gb.sweep: %s holds %s twice"):format(what, text)) end
-    seen[text] = true
+    out[i] = canonical(v, what)
+    local is_table <const> = type(out[i]) == "table"
+    local key <const>, keys <const> = is_table and core.json_encode(out[i]) or out[i], is_table and seen_tables or seen
+    if keys[key] then core.raise("option", ("%s holds %s twice"):format(what, core.json_encode(out[i]))) end
+    keys[key] = true
   end
   return out
 end
