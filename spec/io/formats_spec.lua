@@ -180,6 +180,7 @@ describe("JSON files", function()
     assert.equal("", support.read(path))
     raises("option", "a finite number expected, got inf", gb.data.write, path, gb.data.frame{a = {math.huge}})
     raises("option", "JSON files hold frames, got tensor", gb.data.write, path, gb.ones(2))
+    raises("format", "two columns are called 'a'", gb.data.write, path, gb.data.frame{a = {1}, b = {2}}:rename{b = "a"})
     assert.equal("", support.read(path))
   end)
 
