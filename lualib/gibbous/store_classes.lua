@@ -5,6 +5,7 @@ local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
 local nn <const> = require "gibbous.nn"
+local not_gaussian <const> = require "gibbous.likelihoods.class"
 local param <const> = require "gibbous.param"
 local precond <const> = require "gibbous.precond"
 local priors <const> = require "gibbous.priors"
@@ -224,7 +225,7 @@ local likelihood_makers <const> = {
   end,
   tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind variance new_variance"    -- functions that the constructor chooses
+local likelihood_own <const> = set "kind form variance new_variance"    -- what the constructor chooses
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)
@@ -238,7 +239,7 @@ store.class("gibbous.likelihood", {
     return {kind = l.kind, settings = out}
   end,
   read = function(r, d)
-    local make <const> = likelihood_makers[d.kind]
+    local make <const> = likelihood_makers[d.kind] or not_gaussian.maker(d.kind)
     if make == nil then r:fail(("likelihood '%s' is unknown to this version"):format(tostring(d.kind))) end
     local o <const> = r:value(r:list(d.settings))
     local l <const> = make(o)

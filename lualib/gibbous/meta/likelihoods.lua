@@ -3,13 +3,15 @@
 ---@class gibbous
 local gb = {}
 
---- The noise of observations: y = f(x) + noise.
+--- p(y | f) of observations: Gaussian noise, y = f(x) + noise, and others.
 ---@class gb.likelihoods
 gb.likelihoods = {}
 
 --- A likelihood, as gb.likelihoods makes it; l.noise = 0.1 gives a parameter its value. Which fields it has depends on its kind.
 ---@class gibbous.likelihood
----@field kind string  "gaussian", "fixed", "tasks", "heteroscedastic"
+---@field kind string  "gaussian", "fixed", "tasks", "heteroscedastic", "bernoulli"
+---@field points integer?  not of Gaussian ones: points of a Gauss-Hermite rule
+---@field link string?  of bernoulli
 ---@field noise gibbous.param  variance, in units of y squared
 ---@field floor number?  the least variance of a fit in multiples of var(y)
 ---@field min number?  the least variance of a fit, in units of y squared
@@ -74,6 +76,27 @@ function gb.likelihoods.tasks(v) end
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, likelihood = noisy}
 ---```
 function gb.likelihoods.heteroscedastic(o) end
+
+---@class gibbous.likelihoods.bernoulli.options
+---@field link? "probit"|"logit"  p(y = 1 | f) is Phi(f), the default, or 1 / (1 + e^-f)
+---@field points? integer  points of a Gauss-Hermite rule; default: 20
+
+--- Observations 0 or 1. Of the probit link predictions are in closed form; other averages are by quadrature.
+--- Source: Rasmussen & Williams (2006), sections 3.3 and 3.9.
+---@param o gibbous.likelihoods.bernoulli.options?
+---@return gibbous.likelihood
+---```lua
+--- print(gb.likelihoods.bernoulli{link = "logit"}:log_density(gb.tensor{0.5, -1}, gb.tensor{1, 0}))
+---```
+function gb.likelihoods.bernoulli(o) end
+
+--- Is v a likelihood of Gaussian noise?
+---@param v any
+---@return boolean
+---```lua
+--- print(gb.likelihoods.is_gaussian(gb.likelihoods.bernoulli()))
+---```
+function gb.likelihoods.is_gaussian(v) end
 
 --- Is v a likelihood?
 ---@param v any
@@ -169,3 +192,82 @@ function likelihood:set_floor(y) end
 --- print(gb.likelihoods.fixed{1, 2, 3}:of_rows(gb.tensor({1, 3}, {dtype = "i64"}), 3, "example"))
 ---```
 function likelihood:of_rows(keep, count, what) end
+
+--- The number of latent functions that an observation depends on.
+---@return integer
+---```lua
+--- print(gb.likelihoods.bernoulli():latents())
+---```
+function likelihood:latents() end
+
+--- y (n) as the densities take it.
+---@param y gibbous.tensor
+---@param what string?  begins a message
+---@return gibbous.tensor
+--- Errors: option, which names the first row that is no observation of this kind, and the way out.
+---```lua
+--- print(gb.likelihoods.bernoulli():check(gb.tensor{0, 1}))
+---```
+function likelihood:check(y, what) end
+
+--- log p(y | f), (n), lazy, differentiable by f and by parameters.
+---@param f gibbous.tensor  (n), of several latent functions (n, C); leading axes stay
+---@param y gibbous.tensor  (n)
+---@param x gibbous.tensor?  (n, d), for Gaussian noise that varies with x
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.gaussian(0.5):log_density(gb.tensor{0, 1}, gb.tensor{0.1, 0.8}))
+---```
+function likelihood:log_density(f, y, x) end
+
+--- E log p(y | f) where f ~ N(mean, var), (n), lazy: in closed form where there is one, else by a Gauss-Hermite rule.
+---@param mean gibbous.tensor  (n), of several latent functions (n, C)
+---@param var gibbous.tensor  like mean
+---@param y gibbous.tensor  (n)
+---@param x gibbous.tensor?  (n, d), for Gaussian noise that varies with x
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.bernoulli():expected(gb.tensor{0.5}, gb.tensor{2}, gb.tensor{1}))
+---```
+function likelihood:expected(mean, var, y, x) end
+
+--- How far 'expected' is off: the difference to the same rule with twice the points, (n), lazy; 0 of closed forms.
+---@param mean gibbous.tensor
+---@param var gibbous.tensor
+---@param y gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.bernoulli():expected_error(gb.tensor{0.5}, gb.tensor{2}, gb.tensor{1}))
+---```
+function likelihood:expected_error(mean, var, y) end
+
+--- What is known of y where f ~ N(mean, var): a table of lazy tensors mean, var (n), and of classes probabilities (n, classes).
+---@param mean gibbous.tensor
+---@param var gibbous.tensor
+---@param x gibbous.tensor?  (n, d), for Gaussian noise that varies with x
+---@return table
+---```lua
+--- print(gb.likelihoods.bernoulli():predictive(gb.tensor{0.5}, gb.tensor{2}).probabilities)
+---```
+function likelihood:predictive(mean, var, x) end
+
+--- log E p(y | f) where f ~ N(mean, var), (n), lazy: the log density of each observation, for scores.
+---@param mean gibbous.tensor
+---@param var gibbous.tensor
+---@param y gibbous.tensor
+---@param x gibbous.tensor?  (n, d), for Gaussian noise that varies with x
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.bernoulli():log_predictive(gb.tensor{0.5}, gb.tensor{2}, gb.tensor{1}))
+---```
+function likelihood:log_predictive(mean, var, y, x) end
+
+--- Observations for latent values f, in the shape of f; of several latent functions f is (n, C).
+---@param f gibbous.tensor
+---@param seed integer?  default: 0
+---@param x gibbous.tensor?  (n, d), for Gaussian noise that varies with x
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.bernoulli():draw(gb.tensor{0.5, -3}, 1))
+---```
+function likelihood:draw(f, seed, x) end
