@@ -384,10 +384,19 @@ function M.heteroscedastic(opts)
   return with_floor(self, o, noise)
 end
 
--- Not Gaussian ----------------------------------------------------------------------------------------------------------------------
+-- Not Gaussian ----------------------------------------------------------------------------------------------------------------
 
---- y is 0 or 1: link = "probit" or "logit".
 M.bernoulli = require "gibbous.likelihoods.bernoulli"
+M.beta = require "gibbous.likelihoods.beta"
+M.define = require "gibbous.likelihoods.define"
+M.exponential = require "gibbous.likelihoods.gamma".exponential
+M.gamma = require "gibbous.likelihoods.gamma".gamma
+M.laplace = require "gibbous.likelihoods.laplace"
+M.negative_binomial = require "gibbous.likelihoods.negative_binomial"
+M.ordinal = require "gibbous.likelihoods.ordinal"
+M.poisson = require "gibbous.likelihoods.poisson"
+M.softmax = require "gibbous.likelihoods.softmax"
+M.student_t = require "gibbous.likelihoods.student_t"
 
-return require "gibbous.names"(M, "gb.likelihoods", {"binomial", "negative_binomial", "ordinal", "poisson", "softmax",
-  "student_t"}, {normal = "gb.likelihoods.gaussian"})
+return require "gibbous.names"(M, "gb.likelihoods", {"binomial"}, {normal = "gb.likelihoods.gaussian",
+  categorical = "gb.likelihoods.softmax", multinomial = "gb.likelihoods.softmax"})

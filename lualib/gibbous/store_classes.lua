@@ -232,14 +232,19 @@ store.class("gibbous.likelihood", {
     if l.kernel and not l.places then
       w:fail(path, "cannot be saved before its places are chosen: fit the model, or give places as inputs (m, d)")
     end
-    local out <const> = {}
-    for key, v in store.sorted(likelihoods.fields(l)) do
+    local out <const>, f <const> = {}, likelihoods.fields(l)
+    for key, v in store.sorted(f) do
       if not likelihood_own[key] then out[key] = w:value(v, path .. "." .. key) end
     end
-    return {kind = l.kind, settings = out}
+    return {kind = l.kind, own = f.form and f.form.own or nil, settings = out}
   end,
   read = function(r, d)
-    local make <const> = likelihood_makers[d.kind] or not_gaussian.maker(d.kind)
+    local make <const> = likelihood_makers[d.kind]
+    if make == nil then
+      local given <const> = d.own and r:constructor(likelihoods, d.kind, true, "likelihood") or nil
+      local other <const> = not_gaussian.restored(d.kind, given, r:value(r:list(d.settings)))
+      if other then return other end
+    end
     if make == nil then r:fail(("likelihood '%s' is unknown to this version"):format(tostring(d.kind))) end
     local o <const> = r:value(r:list(d.settings))
     local l <const> = make(o)

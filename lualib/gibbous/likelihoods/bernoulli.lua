@@ -11,7 +11,7 @@ local links <const> = {
   logit = {log_p = function(f) return -(-f):softplus() end, p = function(f) return f:sigmoid() end},
 }
 
-local form <const> = {kind = "bernoulli", spec = {link = {"probit", "logit"}}, shown = {"link"}}
+local form <const> = {kind = "bernoulli", concave = true, spec = {link = {"probit", "logit"}}, shown = {"link"}}
 
 function form.make(o) return {link = o.link or "probit"} end
 
@@ -50,7 +50,7 @@ end
 
 function form.log_predictive(self, mean, var, y)
   if self.link == "probit" then return signed(mean / (1 + var):sqrt(), y):log_ndtr() end
-  return quadrature.log_expectation(function(f) return form.log_density(self, f, y) end, mean, var, self.points)
+  return quadrature.log_expectation_at_peak(function(f) return form.log_density(self, f, y) end, mean, var, self.points)
 end
 
 function form.draw(self, f, seed)

@@ -6,6 +6,7 @@
 --   make(o, what) -> fields    settings and parameters of a value; o: the options, what: the constructor's name
 --   parameters                 the names of those fields that are parameters, in their order
 --   latents(self)              the number of latent functions: by default 1
+--   concave                    true: the log density is concave in f, or nearly so: it has one peak
 --   smooth                     false: the log density has no second derivative, as Laplace's approximation needs it
 --   check(self, y, what) -> y  y as densities take it. Errors: option, naming the row and the way out; 'what' begins the message
 --   log_density(self, f, y)    lazy; f (..., n), of several latent functions (..., n, C); y (n); (..., n)
@@ -26,7 +27,7 @@ local methods <const> = object.methods(Likelihood, "a likelihood", "l")
 
 local M <const> = {}
 
-local POINTS <const> = 20                  -- of a quadrature rule
+local POINTS <const>, MOST_POINTS <const> = 20, 150           -- of a quadrature rule
 
 local function fields(l) return rawget(l, "_fields") end
 
@@ -153,11 +154,13 @@ function methods.predictive(self, mean, var)
   return {mean = first, var = second, probabilities = form.probabilities and probabilities_by(self, mean, var) or nil}
 end
 
---- log E p(y | f) of f ~ N(mean, var), (n), lazy: the log density of an observation, for scores.
+--- log E p(y | f) of f ~ N(mean, var), (n), lazy: the log density of an observation, for scores. Where the density is concave in f
+-- the peak of the integrand is sought first, which computes.
 function methods.log_predictive(self, mean, var, y)
-  local own <const> = fields(self).form.log_predictive
-  if own then return own(self, mean, var, y) end
-  return quadrature.log_expectation(function(f) return self:log_density(f, y) end, mean, var, self.points)
+  local form <const> = fields(self).form
+  if form.log_predictive then return form.log_predictive(self, mean, var, y) end
+  local by <const> = form.concave and quadrature.log_expectation_at_peak or quadrature.log_expectation
+  return by(function(f) return self:log_density(f, y) end, mean, var, self.points)
 end
 
 --- Observations for latent values f, (n); of several latent functions f is (n, C). Leading axes of f stay. seed (0).
@@ -165,27 +168,40 @@ function methods.draw(self, f, seed) return fields(self).form.draw(self, f, seed
 
 -- Kinds ---------------------------------------------------------------------------------------------------------------------------
 
---- A likelihood of these fields; for copies and files.
+--- A likelihood of these fields, form among them; for copies.
 function M.new(f) return setmetatable({_fields = f}, Likelihood) end
 
-local makers <const> = {}                  -- by kind: what gb.load makes values with
+--- The fields of a likelihood; nil of any other value.
+function M.fields(l) return M.is(l) and fields(l) or nil end
 
---- The constructor of this kind, or nil.
-function M.maker(kind) return makers[kind] end
+local forms <const> = {}                   -- of the library, by kind
+
+--- The likelihood of these fields as a file has them, of a kind of the library or of the given constructor; nil where they lack
+-- something.
+function M.restored(kind, given, f)
+  local form <const> = given and fields(given()).form or forms[kind]
+  if form == nil then return nil end
+  for _, name in ipairs(form.parameters or {}) do
+    if not param.is(f[name]) then return nil end
+  end
+  f.kind, f.form, f.points = kind, form, math.tointeger(f.points) or POINTS
+  return M.new(f)
+end
 
 --- The constructor of a kind of likelihoods.
 function M.define(form)
   local what <const>, spec <const> = form.constructor or "gb.likelihoods." .. form.kind, {points = "count"}
   for name, rule in pairs(form.spec or {}) do spec[name] = rule end
-  local function constructor(opts)
+  if not form.own then forms[form.kind] = form end
+  return function(opts)
     local o <const> = options.parse(opts, spec, what)
-    if o.points == 0 then core.raise("option", what .. ": points must be 1 or more") end
+    if o.points and not (o.points >= 1 and o.points <= MOST_POINTS) then
+      core.raise("option", ("%s: points must be 1 to %d, got %d"):format(what, MOST_POINTS, o.points))
+    end
     local f <const> = form.make and form.make(o, what) or {}
     f.kind, f.form, f.points = form.kind, form, o.points or POINTS
     return M.new(f)
   end
-  if not form.own then makers[form.kind] = constructor end
-  return constructor
 end
 
 return M

@@ -31,6 +31,12 @@ function M.finite(y) return y:isfinite() end
 --- Is it a count: whole, 0 or more?
 function M.count(y) return y:isfinite() & y:ge(0) & y:eq(y:floor()) end
 
+--- The way out for a value that is no count.
+function M.no_count(v)
+  if v < 0 then return "gb.likelihoods.student_t and gaussian have negative values" end
+  return v == v and v < math.huge and "y:round() makes counts of it; gb.likelihoods.gamma has fractions" or nil
+end
+
 --- Is it a whole number from..to?
 function M.whole_in(from, to)
   return function(y) return y:ge(from) & y:le(to) & y:eq(y:floor()) end

@@ -36,11 +36,11 @@ describe("a Bernoulli likelihood", function()
   it("has the densities of its links, in both tails", function()
     local f <const>, one <const> = gb.tensor{0.5, -0.5, 30, -30}, gb.ones(4)
     local logit <const> = L.bernoulli{link = "logit"}
-    near({-0.474076984180106706, -0.974076984180106706, -9.35762296884017e-14, -30.0000000000000936}, logit:log_density(f, one), 1e-15)
+    near({-0.474076984180106706, -0.974076984180106706, -9.35762296884017e-14, -30.0000000000000936}, logit:log_density(f, one),
+      1e-15)
     near(logit:log_density(f, one), logit:log_density(-f, 0 * one), 0)
-    local probit <const> = L.bernoulli()
-    near({-0.368946415288656998, -1.17591176159362046, -454.321243956343}, probit:log_density(f:index(1, gb.tensor({1, 2, 4}, {dtype = "i64"})),
-      gb.ones(3)), 1e-14)
+    local probit <const>, some <const> = L.bernoulli(), gb.tensor{0.5, -0.5, -30}
+    near({-0.368946415288656998, -1.17591176159362046, -454.321243956343}, probit:log_density(some, gb.ones(3)), 1e-14)
     assert.is_true(probit:log_density(f, one):select(1, 3):item() <= 0)
   end)
 
@@ -67,7 +67,8 @@ describe("a Bernoulli likelihood", function()
   it("states the error of its rule", function()
     local l <const>, t <const> = L.bernoulli{points = 6}, gb.tensor(y)
     local truth <const> = L.bernoulli{points = 100}:expected(mean, var, t)
-    local off <const>, said <const> = (l:expected(mean, var, t) - truth):abs():max():item(), l:expected_error(mean, var, t):max():item()
+    local said <const> = l:expected_error(mean, var, t):max():item()
+    local off <const> = (l:expected(mean, var, t) - truth):abs():max():item()
     assert.is_true(off > 0 and said > off / 2 and said < 2 * off)
   end)
 
@@ -75,11 +76,11 @@ describe("a Bernoulli likelihood", function()
     local m <const>, v <const> = mean:detach():requires_grad(), var:detach():requires_grad()
     for _, link in ipairs{"logit", "probit"} do
       for _, of in ipairs{"expected", "log_predictive"} do
-        local l <const> = L.bernoulli{link = link}
+        local l <const> = L.bernoulli{link = link, points = 100}
         local function value(a, b) return l[of](l, a, b, gb.tensor(y)) end
         local slope <const>, h <const> = gb.grad(value(m, v):sum(), {m, v}), 1e-5
-        near((value(m + h, v) - value(m - h, v)) / (2 * h), slope[1], 1e-8, of)
-        near((value(m, v + h) - value(m, v - h)) / (2 * h), slope[2], 1e-8, of)
+        near((value(m + h, v) - value(m - h, v)) / (2 * h), slope[1], 1e-6, of)
+        near((value(m, v + h) - value(m, v - h)) / (2 * h), slope[2], 1e-6, of)
       end
     end
   end)
@@ -125,7 +126,8 @@ describe("a Gaussian likelihood", function()
     local l <const>, t <const> = L.fixed({1, 2, 3, 4}, {new = 0.5}), gb.tensor(y)
     raises("option", "give the inputs x (n, d) as the last argument", l.log_density, l, mean, t)
     local x <const> = gb.ones(4, 1)
-    near(-0.5 * (gb.tensor{1, 2, 3, 4} * (2 * math.pi)):log() - (t - mean) ^ 2 / gb.tensor{2, 4, 6, 8}, l:log_density(mean, t, x), 1e-14)
+    local v <const> = gb.tensor{1, 2, 3, 4}
+    near(-0.5 * (v * (2 * math.pi)):log() - (t - mean) ^ 2 / (2 * v), l:log_density(mean, t, x), 1e-14)
     near(var + 0.5, l:predictive(mean, var, x).var, 0)
   end)
 end)
