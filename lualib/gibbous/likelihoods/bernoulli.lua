@@ -28,6 +28,11 @@ local function signed(f, y) return f * (2 * y - 1) end
 
 function form.log_density(self, f, y) return links[self.link].log_p(signed(f, y)) end
 
+function form.probabilities(self, f)
+  local p <const> = links[self.link].p
+  return core.stack({p(-f), p(f)}, -1)
+end
+
 function form.moments(self, f)
   local p <const> = links[self.link].p
   return p(f), p(f) * p(-f)

@@ -31,7 +31,7 @@ function form.log_density(self, f, y)
 end
 
 --- The derivative of digamma.
-local function trigamma(x) return core.grad(x:digamma():sum(), x)[1] end
+local function trigamma(x) return core.grad(x:digamma():sum(), x) end
 
 --- The Fisher information: the curvature at y may be negative.
 function form.curvature(self, f)
@@ -43,6 +43,11 @@ end
 function form.moments(self, f)
   local c <const> = parameters.value(self, "concentration", f)
   return f:sigmoid(), f:sigmoid() * (-f):sigmoid() / (1 + c)
+end
+
+function form.scales(_, y)
+  local m <const> = y:mean():item()
+  return {level = math.log(m / (1 - m)), spread = 1.0}
 end
 
 --- Of two gamma draws the part of the first.

@@ -15,6 +15,7 @@
 -- and, where there is a closed form or a way of its own,
 --   expected(self, mean, var, y), predictive(self, mean, var), log_predictive(self, mean, var, y)
 --   probabilities(self, f)     of classes given f, (..., n, classes): their predictive form is their average
+--   scales(self, y)            where fits begin: {level, spread} of f, and values of parameters by name
 --   curvature(self, f, y)      what Laplace's approximation takes for -d2 log p / df2, where that may be negative
 local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
@@ -131,6 +132,12 @@ function methods.expected_error(self, mean, var, y)
   return (self:expected(mean, var, y) - expected_by(self, mean, var, y, 2 * self.points)):abs()
 end
 
+--- Are observations classes, with probabilities?
+function methods.has_classes(self) return fields(self).form.probabilities ~= nil end
+
+--- Have observations a mean and a variance that are known?
+function methods.has_moments(self) return fields(self).form.moments ~= nil end
+
 --- The moments of y over f ~ N(mean, var) by those of y given f.
 local function moments_by(self, mean, var)
   local form <const> = fields(self).form
@@ -150,6 +157,10 @@ end
 function methods.predictive(self, mean, var)
   local form <const> = fields(self).form
   if form.predictive then return form.predictive(self, mean, var) end
+  if not form.moments then
+    core.raise("option", ("the likelihood '%s' was defined without 'mean' and 'variance', which new observations need")
+      :format(self.kind))
+  end
   local first <const>, second <const> = moments_by(self, mean, var)
   return {mean = first, var = second, probabilities = form.probabilities and probabilities_by(self, mean, var) or nil}
 end
@@ -165,6 +176,32 @@ end
 
 --- Observations for latent values f, (n); of several latent functions f is (n, C). Leading axes of f stay. seed (0).
 function methods.draw(self, f, seed) return fields(self).form.draw(self, f, seed or 0) end
+
+--- Where fits begin for observations y (n), f64: {level, spread} of f, its mean and variance, and values of parameters by name.
+function methods.scales(self, y)
+  local own <const> = fields(self).form.scales
+  return own and #y > 0 and own(self, y) or {level = 0.0, spread = 1.0}
+end
+
+-- Derivatives -------------------------------------------------------------------------------------------------------------------
+
+--- The derivative of the log density by f, and the negative second one, (n), lazy; of one latent function.
+function methods.slopes(self, f, y)
+  local first <const> = core.grad(self:log_density(f, y):sum(), f)
+  return first, -core.grad(first:sum(), f, {unused = "zero"})
+end
+
+--- What Laplace's approximation takes for the negative second derivative, where that may be below 0; nil: that itself.
+function methods.curvature(self, f, y)
+  local own <const> = fields(self).form.curvature
+  return own and own(self, f, y)
+end
+
+--- Has the likelihood a curvature of its own?
+function methods.is_curved(self) return fields(self).form.curvature ~= nil end
+
+--- Has its log density a second derivative?
+function methods.is_smooth(self) return fields(self).form.smooth ~= false end
 
 -- Kinds ---------------------------------------------------------------------------------------------------------------------------
 

@@ -76,21 +76,17 @@ return function(opts)
     function form.curvature(self, f, y) return tensor_of(o.curvature(f, y, values(self, f)), o.name .. ": curvature") end
   end
 
-  --- Raises that the definition does not say what is asked for.
-  local function unknown(name, asked)
-    core.raise("option", ("the likelihood '%s' was defined without '%s', which %s needs"):format(o.name, name, asked))
-  end
-
-  function form.moments(self, f)
-    for _, name in ipairs{"mean", "variance"} do
-      if not o[name] then unknown(name, "the distribution of new observations") end
+  if o.mean and o.variance then
+    function form.moments(self, f)
+      local p <const> = values(self, f)
+      return tensor_of(o.mean(f, p), o.name .. ": mean") + f * 0, tensor_of(o.variance(f, p), o.name .. ": variance") + f * 0
     end
-    local p <const> = values(self, f)
-    return tensor_of(o.mean(f, p), o.name .. ": mean") + f * 0, tensor_of(o.variance(f, p), o.name .. ": variance") + f * 0
   end
 
   function form.draw(self, f, seed)
-    if not o.draw then unknown("draw", "drawing observations") end
+    if not o.draw then
+      core.raise("option", ("the likelihood '%s' was defined without 'draw', which drawing observations needs"):format(o.name))
+    end
     return tensor_of(o.draw(f, values(self, f), seed), o.name .. ": draw")
   end
 

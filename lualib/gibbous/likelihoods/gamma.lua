@@ -39,6 +39,9 @@ local function kind(name, shape, own)
     return {mean = first, var = second / shape(self, mean) + core.maximum(second - first * first, 0)}
   end
 
+  --- The level of the logarithm.
+  function form.scales(_, y) return {level = math.log(y:mean():item()), spread = 1.0} end
+
   function form.draw(self, f, seed) return f:exp() * random.gamma(f * 0 + shape(self, f), seed) end
 
   return class.define(form)

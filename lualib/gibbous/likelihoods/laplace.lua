@@ -47,6 +47,9 @@ function form.log_predictive(self, mean, var, y)
   return core.stack({below, above}, 1):logsumexp(1) + ratio * ratio / 2 - (2 * scale):log()
 end
 
+--- f takes most of the variance of y.
+function form.scales(_, y) return parameters.noise_scales(y) end
+
 function form.draw(self, f, seed)
   local u <const> = random.uniform(f, seed) - 0.5
   return f - parameters.value(self, "scale", f) * u:sign() * (-2 * u:abs()):log1p()

@@ -30,6 +30,9 @@ function form.predictive(self, mean, var)
   return {mean = first, var = first + spread + core.maximum(second - first * first, 0)}
 end
 
+--- The level of the logarithm.
+function form.scales(_, y) return {level = math.log(math.max(y:mean():item(), 1e-3)), spread = 1.0} end
+
 --- A Poisson draw whose rate is a gamma draw.
 function form.draw(self, f, seed)
   local shape <const> = f * 0 + 1 / parameters.value(self, "dispersion", f)

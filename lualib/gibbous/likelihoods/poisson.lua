@@ -20,6 +20,9 @@ function form.predictive(_, mean, var)
   return {mean = first, var = first + core.maximum(second - first * first, 0)}
 end
 
+--- The level of the logarithm.
+function form.scales(_, y) return {level = math.log(math.max(y:mean():item(), 1e-3)), spread = 1.0} end
+
 function form.draw(_, f, seed) return random.poisson(f:exp(), seed) end
 
 return class.define(form)

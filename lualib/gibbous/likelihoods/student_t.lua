@@ -36,6 +36,9 @@ function form.moments(self, f) return f, f * 0 + variance(of(self, f)) end
 
 function form.predictive(self, mean, var) return {mean = mean, var = var + variance(of(self, mean))} end
 
+--- f takes most of the variance of y.
+function form.scales(_, y) return parameters.noise_scales(y) end
+
 --- A normal draw over the root of a gamma draw of mean 1 and shape df / 2.
 function form.draw(self, f, seed)
   local scale <const>, df <const> = of(self, f)
