@@ -11,9 +11,6 @@ local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
 
--- Of the mean of K's diagonal: added to it for the factor behind the derivative where W is not the derivative of g.
-local JITTER <const> = 1e-12
-
 local function one(dtype) return core.full({}, 1, {dtype = dtype}) end
 
 --- (I + K W)^-1 r for the true W at the mode, lazy in r, by B.
@@ -30,12 +27,9 @@ local function by_b(at, kernel, r)
 end
 
 --- The same where the true W may be negative: with K = L L', r - L (I + L' W L)^-1 L' W r. At a mode the matrix is positive definite.
-local function by_root(at, kernel, r)
-  local n <const> = #r
-  local eye <const> = core.eye(n, {dtype = r.dtype})
-  local root <const> = core.linalg.cholesky(kernel + eye * ((kernel * eye):sum() * (JITTER / n))):detach()
-  local inner <const> = eye + root:t():matmul(root * at.true_w:unsqueeze(2))
-  return r - root:matmul(core.linalg.solve(inner, root:t():matmul(at.true_w * r)))
+local function by_root(at, _, r)
+  local inner <const> = core.eye(#r, {dtype = r.dtype}) + at.root:t():matmul(at.root * at.true_w:unsqueeze(2))
+  return r - at.root:matmul(core.linalg.solve(inner, at.root:t():matmul(at.true_w * r)))
 end
 
 --- What depends on the mode, lazy, with derivatives by parameters: f, alpha = g(f), sw = W^1/2 and B, (n) and (n, n); kernel, mean:
