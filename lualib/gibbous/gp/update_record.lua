@@ -17,7 +17,8 @@ local Update <const> = object.record("gibbous.gp.update", "an update", "reason s
 
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
-local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed", mode = "sought the mode of"}
+local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed",
+  mode = "sought the mode of"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end

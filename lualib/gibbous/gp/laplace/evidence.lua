@@ -1,8 +1,8 @@
 --- Laplace's approximation of the log marginal likelihood, log p(y | f) - (f - m)' K^-1 (f - m) / 2 - log|B| / 2 at the mode f, and
 -- what is differentiable about the mode. Source: Rasmussen & Williams (2006), equations 3.32 and 5.20 to 5.24.
 --
--- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that, f - r'
--- (f)^-1 r, from the mode, with r' as a constant, is the mode and has its derivative. So the implicit term comes from the gradient
+-- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that, from
+-- the mode and with a constant matrix, is the mode and has its derivative. So the implicit term comes from the gradient
 -- of log|B| at such a step.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
@@ -26,7 +26,8 @@ local function by_b(at, kernel, r)
   return r - kernel:matmul(at.sw * x)
 end
 
---- The same where the true W may be negative: with K = L L', r - L (I + L' W L)^-1 L' W r. At a mode the matrix is positive definite.
+--- The same where the true W may be negative: with K = L L', r - L (I + L' W L)^-1 L' W r. At a mode that matrix is positive
+-- definite.
 local function by_root(at, _, r)
   local inner <const> = core.eye(#r, {dtype = r.dtype}) + at.root:t():matmul(at.root * at.true_w:unsqueeze(2))
   return r - at.root:matmul(core.linalg.solve(inner, at.root:t():matmul(at.true_w * r)))

@@ -4,8 +4,8 @@
 --
 -- B is symmetric and no eigenvalue of it is below 1, so that its factor, or a solve, is well conditioned whatever K is. W is the
 -- likelihood's 'curvature' where it has one, else at least 0: then a step goes uphill also where the density is not concave. A step
--- is halved until the density rises; where W is not the true curvature, the last ones are by that, as long as it leaves the density a
--- peak. The search begins at the mean function, so that what is found depends on the parameters alone.
+-- is halved until the density rises; where W is not the true curvature, the last ones are by that, as long as it leaves the density
+-- a peak. The search begins at the mean function, so that what is found depends on the parameters alone.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
@@ -135,7 +135,8 @@ local function largest(v) return v:abs():max():item() end
 --   root           where W is not: L with L L' = K
 --   factor         of B, by a factor; system, solve: the prepared B and the record of the last solve, by a solver
 --   steps, converged
--- Cost: a factor of B, n^3 / 3 multiply-adds, or a solve, a step. Errors: nan, where the density is not finite at its start; not_pd.
+-- Cost: a factor of B, n^3 / 3 multiply-adds, or a solve, a step. Errors: nan, where the density is not finite at its start;
+-- not_pd.
 function M.find(self, algorithm_of)
   local solver <const> = algorithm.is_iterative(algorithm_of) and algorithm_of or nil
   local p <const> = problem(self)

@@ -21,7 +21,8 @@ local WIDE <const> = {dtype = "f64"}
 --- Has the likelihood several latent functions (gp/laplace/several.lua)?
 local function is_several(self) return model.fields(self).likelihood:latents() > 1 end
 
---- What predictions need of one latent function: the mode, and alpha = g(f), W^1/2 and the factor of B, held with their history, or the prepared B.
+--- What predictions need of one latent function: the mode, and alpha = g(f), W^1/2 and the factor of B, held with their history, or
+-- the prepared B.
 local function of_one(self)
   local f <const> = model.fields(self)
   local at <const> = mode.find(self, f.active)
@@ -64,8 +65,8 @@ function M.prepare(self, query)
   local function cross(from, to) return kernel(some(query, from, to), x) * state.sw:unsqueeze(1) end
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
-  return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, converged = state.at.converged, count = #x,
-    algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
+  return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, count = #x,
+    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
     bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
 end
 
