@@ -28,5 +28,5 @@ return model.define{
   posterior = posterior, observations = observations,
   text = function(self) return summary.text(self, "gp.laplace  ", summary.points) end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    likelihood.methods, save.methods, {copy = model.copy}},
+    likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }

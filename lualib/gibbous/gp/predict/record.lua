@@ -241,8 +241,8 @@ function methods.interval(self, level, opts)
   end
   check_session(box(self), "interval")
   if box(self).observed and o.of ~= "f" then
-    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and quantiles "
-      .. "of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
+    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and "
+      .. "quantiles of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd

@@ -40,7 +40,6 @@ return function(self, x, y, opts)
   local o <const> = options.parse(opts, {missing = data.missing}, "score")
   local xs <const>, ys <const> = model.class(self).observations.check(self, x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
-  data.check_width(model.fields(self), xs, "score")
   local p <const>, l <const> = self:predict(xs), model.fields(model.core(self)).likelihood
   local lazy <const> = {nlpd = -p:log_density(ys):mean()}
   if l:has_classes() then
