@@ -103,7 +103,7 @@ function gb.likelihoods.bernoulli(o) end
 
 ---@class gibbous.likelihoods.softmax.options
 ---@field classes integer  their number, 2 or more
----@field draws? integer  that averages over latent values take, an even number; default: 200
+---@field draws? integer  of averages in fits, an even number; predictions take ten times as many; default: 200
 ---@field seed? integer  of these draws; default: 0
 
 --- Classes 1 .. C without order, of C latent functions: p(y | f) = e^f_y / sum_c e^f_c. Averages are by seeded draws, whose standard

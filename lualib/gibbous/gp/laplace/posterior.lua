@@ -27,7 +27,7 @@ local function of_one(self)
   local f <const> = model.fields(self)
   local at <const> = mode.find(self, f.active)
   local parts <const>, state = evidence.of(self, at), {at = at}
-  state.alpha = core.hold(parts.alpha, at.g)
+  state.alpha = core.hold(parts.alpha, at.a)                   -- a is g, but for what a solver left, which K makes small in f
   state.sw = core.hold(parts.sw, at.sw)
   if at.factor then
     state.factor = core.hold(core.linalg.cholesky(parts.b), at.factor)
