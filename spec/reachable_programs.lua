@@ -52,6 +52,19 @@ return {
     local p <const> = m:predict(x)
     return m, info, p, p.f_var:eval() and p.info, m:score(x, y)
   end,
+  laplace = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.laplace{kernel = gb.kernels.rbf{}, likelihood = gb.likelihoods.bernoulli()}
+    local of_two <const> = y:gt(0):to{dtype = "f64"}
+    local info <const> = m:fit(x, of_two, {steps = 2})
+    return m, info, m:predict(x), m:score(x, of_two), m:draw(1)
+  end,
+  classifier = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}}
+    local info <const> = m:fit(x, y:gt(0):to{dtype = "f64"}, {steps = 2})
+    return m, info, m:predict(x), m:score(x, y:gt(0):to{dtype = "f64"})
+  end,
   multitask = function()
     local x <const>, y <const> = data()
     local m <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}

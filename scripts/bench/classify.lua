@@ -1,9 +1,9 @@
--- Classification and counts: NLPD and accuracy of gb.gp.classifier and gb.gp.laplace on held-out rows, beside GPyTorch's variational
--- models on the same rows.
+-- Classification and counts: NLPD and accuracy of gb.gp.classifier and gb.gp.laplace on held-out rows, beside GPyTorch's
+-- variational models on the same rows.
 -- Run: build/gibbous scripts/bench/classify.lua --python peers/bin/python [--sklearn peers/bin/python] [--digits 600] [--seed 0]
 -- python: one with torch and gpytorch; sklearn: one with scikit-learn, by default the same. Sets: breast_cancer (569 x 30, two
--- classes, 30 % held out) and digits (1,797 x 64, ten classes, --digits rows to train on) of scikit-learn, inputs standardised on the
--- training rows; counts (400 x 2 to train on, 400 held out) drawn from a Poisson model by the seed.
+-- classes, 30 % held out) and digits (1,797 x 64, ten classes, --digits rows to train on) of scikit-learn, inputs standardised on
+-- the training rows; counts (400 x 2 to train on, 400 held out) drawn from a Poisson model by the seed.
 local here <const> = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/?.lua;" .. package.path
 local core <const> = require "gibbous.core"
@@ -68,7 +68,7 @@ local function compare(name, kind, train, test)
   local seconds <const> = core.clock() - start
   local s <const> = m:score(test.x, test.y)
   local text <const> = run(o.python, "fit", folder, name, kind)
-  local nlpd <const>, accuracy <const>, took <const> = text:match "(%S+) (%S+) (%S+)"
+  local nlpd <const>, accuracy <const>, took <const> = text:match "(%S+) (%S+) (%S+)%s*$"
   print(("%-14s %5d %5d   %8.4f  %8.4f %8.1f s   %8.4f  %8.4f %8.1f s   %s"):format(name, #train.x, train.x.shape[2], s.nlpd,
     s.accuracy or 0 / 0, seconds, tonumber(nlpd), tonumber(accuracy) or 0 / 0, tonumber(took),
     s.nlpd <= tonumber(nlpd) and "no worse" or "worse"))

@@ -434,3 +434,59 @@ function likelihood:in_units(sd) end
 --- print(gb.likelihoods.fixed{1, 2}:scaled(gb.tensor{3, 4}))
 ---```
 function likelihood:scaled(v) end
+
+--- Has a likelihood that is not Gaussian classes, with probabilities?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.softmax{classes = 3}:has_classes())
+---```
+function likelihood:has_classes() end
+
+--- Are the mean and the variance of its observations known?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.poisson():has_moments())
+---```
+function likelihood:has_moments() end
+
+--- Has its log density a second derivative, as gb.gp.laplace needs it?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.laplace():is_smooth())
+---```
+function likelihood:is_smooth() end
+
+--- Has it a curvature of its own, because the log density is not concave?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.student_t():is_curved())
+---```
+function likelihood:is_curved() end
+
+--- What Laplace's approximation takes for the negative second derivative of the log density by f, where that may be below 0 (the
+--- Fisher information); nil: the derivative itself.
+---@param f gibbous.tensor  (n)
+---@param y gibbous.tensor  (n)
+---@return gibbous.tensor?
+---```lua
+--- print(gb.likelihoods.student_t():curvature(gb.tensor{0, 1}, gb.tensor{5, 1}))
+---```
+function likelihood:curvature(f, y) end
+
+--- The first derivative of the log density by f, and the negative second one, (n), lazy.
+---@param f gibbous.tensor  (n)
+---@param y gibbous.tensor  (n)
+---@return gibbous.tensor first
+---@return gibbous.tensor second
+---```lua
+--- print(gb.likelihoods.poisson():slopes(gb.tensor{0, 1}, gb.tensor{5, 1}))
+---```
+function likelihood:slopes(f, y) end
+
+--- Where fits begin for observations y (n): {level, spread}, the mean and variance of f, and values of parameters by name.
+---@param y gibbous.tensor
+---@return table
+---```lua
+--- print(gb.likelihoods.poisson():scales(gb.tensor{1, 2, 3}).level)
+---```
+function likelihood:scales(y) end

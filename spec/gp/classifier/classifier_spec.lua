@@ -29,7 +29,8 @@ describe("a classifier", function()
     local y <const> = of_two()
     for _, link in ipairs{"probit", "logit"} do
       local m <const> = classifier{link = link, classes = {0, 1}}
-      local l <const> = gb.gp.laplace{kernel = K.rbf{lengthscale = 1, variance = 2}, likelihood = gb.likelihoods.bernoulli{link = link}}
+      local l <const> = gb.gp.laplace{kernel = K.rbf{lengthscale = 1, variance = 2},
+        likelihood = gb.likelihoods.bernoulli{link = link}}
       near(l:condition(x, y):log_marginal_likelihood(), m:condition(x, y):log_marginal_likelihood(), 0)
       near(l:condition(x, y):predict(t).probabilities, m:condition(x, y):predict(t).probabilities, 0)
     end

@@ -123,6 +123,7 @@ describe("a model by Laplace's approximation", function()
     local scaled <const>, scaler <const> = gb.data.standardize(x)
     near(model():condition(scaled, counts):predict(scaler:apply(t)).mean,
       model{standardize = {x = true}}:condition(x, counts):predict(t).mean, 1e-10)
-    assert.is_true(model():condition(x:to{dtype = "f32"}, counts:to{dtype = "f32"}):predict(t:to{dtype = "f32"}).mean.dtype == "f32")
+    local narrow <const> = {dtype = "f32"}
+    assert.equal("f32", model():condition(x:to(narrow), counts:to(narrow)):predict(t:to(narrow)).mean.dtype)
   end)
 end)

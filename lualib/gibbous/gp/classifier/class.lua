@@ -2,6 +2,7 @@
 local condition <const> = require "gibbous.gp.laplace.condition"
 local counted <const> = require "gibbous.counted"
 local fit <const> = require "gibbous.gp.fit"
+local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"
 local likelihood <const> = require "gibbous.gp.report.likelihood"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.classifier.observations"
@@ -43,7 +44,7 @@ class = model.define{
     end)
   end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
+    leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }
 
 return class

@@ -21,22 +21,22 @@ function M.list(y, what)
   for i, v in ipairs(t and t:totable() or y) do
     local label <const> = type(v) == "boolean" and tostring(v) or type(v) == "string" and v or options.whole(v)
     if label == nil then
-      core.raise("option", ("%s: row %d of y is %s, expected a class: a whole number or a string; gb.gp.exact takes numbers"):format(
-        what, i, options.got(v)), {row = i})
+      core.raise("option", ("%s: row %d of y is %s, expected a class: a whole number or a string; gb.gp.exact takes numbers")
+        :format(what, i, options.got(v)), {row = i})
     end
     out[i] = label
   end
   return out
 end
 
---- The classes of a list of labels in order: numbers by size, strings by their bytes. Raises where there are less than two, both kinds,
--- or so many that y is no class.
+--- The classes of a list of labels in order: numbers by size, strings by their bytes. Raises where there are less than two, both
+-- kinds, or so many that y is no class.
 function M.classes(list, what)
   local seen <const>, out <const> = {}, {}
   for i, v in ipairs(list) do
     if type(v) ~= type(list[1]) then
-      core.raise("option", ("%s: row %d of y is %s, and row 1 is %s: labels are all numbers or all strings"):format(what, i, shown(v),
-        shown(list[1])))
+      core.raise("option", ("%s: row %d of y is %s, and row 1 is %s: labels are all numbers or all strings"):format(what, i,
+        shown(v), shown(list[1])))
     end
     if not seen[v] then
       seen[v] = true
@@ -48,8 +48,8 @@ function M.classes(list, what)
       counted(#out, "class", "classes")))
   end
   if #out > MANY and #out > #list // 2 and type(list[1]) == "number" then
-    core.raise("option", ("%s: y has %d distinct values in %d rows, which are hardly classes; gb.gp.exact takes numbers"):format(what,
-      #out, #list))
+    core.raise("option", ("%s: y has %d distinct values in %d rows, which are hardly classes; gb.gp.exact takes numbers")
+      :format(what, #out, #list))
   end
   table.sort(out)
   return out
@@ -64,8 +64,8 @@ function M.numbers(list, classes, what)
     if out[i] == nil then
       local all <const> = {}
       for c = 1, math.min(#classes, 12) do all[c] = shown(classes[c]) end
-      core.raise("option", ("%s: row %d of y is %s, which is none of the classes %s%s; a fit takes new ones in"):format(what, i, shown(v),
-        table.concat(all, ", "), #classes > 12 and ", ..." or ""), {row = i})
+      core.raise("option", ("%s: row %d of y is %s, which is none of the classes %s%s; a fit takes new ones in"):format(what, i,
+        shown(v), table.concat(all, ", "), #classes > 12 and ", ..." or ""), {row = i})
     end
   end
   return out

@@ -1,5 +1,5 @@
---- The form of observations (gp/observations.lua) of classifiers: y (n) are labels; the model holds the numbers of their classes as its
--- likelihood takes them. A fit takes the classes from its data, unless they were given.
+--- The form of observations (gp/observations.lua) of classifiers: y (n) are labels; the model holds the numbers of their classes as
+-- its likelihood takes them. A fit takes the classes from its data, unless they were given.
 local core <const> = require "gibbous.core"
 local column <const> = require "gibbous.frame.column"
 local frame <const> = require "gibbous.frame"

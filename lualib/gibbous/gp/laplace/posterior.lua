@@ -66,8 +66,8 @@ function M.prepare(self, query)
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
   return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, count = #x,
-    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
-    bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
+    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves,
+    report = how.report, bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
 end
 
 function M.mean(self, ready, query)

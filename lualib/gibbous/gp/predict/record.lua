@@ -161,7 +161,8 @@ local function observed(b, self, key)
   local v <const> = b.predictive[key]
   if v == nil then
     core.raise("option", key == "probabilities"
-      and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind) or "classes without order have no mean and no variance: probabilities")
+      and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind)
+      or "classes without order have no mean and no variance: probabilities")
   end
   return v
 end
