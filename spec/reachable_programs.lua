@@ -33,7 +33,9 @@ return {
   likelihoods = function()
     local x <const> = data()
     return gb.likelihoods.gaussian(1), gb.likelihoods.fixed(gb.ones(20)), gb.likelihoods.tasks{1, 2},
-      gb.likelihoods.heteroscedastic{kernel = gb.kernels.rbf{}, places = x}
+      gb.likelihoods.heteroscedastic{kernel = gb.kernels.rbf{}, places = x}, gb.likelihoods.softmax{classes = 3},
+      gb.likelihoods.ordinal{classes = 3}, gb.likelihoods.student_t{}, gb.likelihoods.gamma{}, gb.likelihoods.beta{},
+      gb.likelihoods.negative_binomial{}
   end,
   priors = function() return gb.priors.normal{}, gb.priors.uniform{min = 0, max = 2} end,
   model = function()
@@ -49,6 +51,19 @@ return {
     local m <const>, info <const>, x <const>, y <const> = fitted{solver = gb.solvers.cg{}}
     local p <const> = m:predict(x)
     return m, info, p, p.f_var:eval() and p.info, m:score(x, y)
+  end,
+  laplace = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.laplace{kernel = gb.kernels.rbf{}, likelihood = gb.likelihoods.bernoulli()}
+    local of_two <const> = y:gt(0):to{dtype = "f64"}
+    local info <const> = m:fit(x, of_two, {steps = 2})
+    return m, info, m:predict(x), m:score(x, of_two), m:draw(1)
+  end,
+  classifier = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}}
+    local info <const> = m:fit(x, y:gt(0):to{dtype = "f64"}, {steps = 2})
+    return m, info, m:predict(x), m:score(x, y:gt(0):to{dtype = "f64"})
   end,
   multitask = function()
     local x <const>, y <const> = data()

@@ -123,9 +123,12 @@ local function of_fit(self, f, y, inputs, what)
   if #chosen == 0 then core.raise("option", ("%s: the frame has no column beside the target"):format(what)) end
   local dtype <const> = core.config().dtype
   local xs <const> = together(f, chosen, dtype, "input", what)
+  local left <const> = without(without(f.names, targets), chosen)
+  local own <const> = model.class(self).observations.target
+  if own then return xs, own(f, targets[1], what), left end
   local all <const> = together(f, targets, dtype, "target", what)
   local ys <const> = model.fields(self).tasks and all or named.note(all:select(2, 1):eval(), targets)
-  return xs, ys, without(without(f.names, targets), chosen)
+  return xs, ys, left
 end
 
 --- Data of a call fit(x, y) or plan(x, y) as tensors that know their names, and the columns of the frame that are left out; x nil:
@@ -241,7 +244,9 @@ function M.observed(self, x, y, o, what)
   if o ~= nil or y ~= nil and (type(y) ~= "table" or core.as_tensor(y) ~= nil) then
     core.raise("option", ("%s: a frame has the targets too: m:%s(frame), m:%s(frame, {...})"):format(what, what, what))
   end
-  local xs <const>, ys <const> = by_name(self, x, "x", what), by_name(self, x, "y", what)
+  local xs <const>, own <const> = by_name(self, x, "x", what), model.class(self).observations.target
+  if own then return xs, own(x, known(model.fields(self), "y", what)[1], what), y end
+  local ys <const> = by_name(self, x, "y", what)
   return xs, model.fields(self).tasks and ys or ys:select(2, 1):eval(), y
 end
 

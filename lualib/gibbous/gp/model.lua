@@ -182,7 +182,8 @@ end
 --- The fields of an independent model that computes, without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
-    of_tasks = f.of_tasks, points = f.points, standardize = f.standardize}
+    of_tasks = f.of_tasks, points = f.points, standardize = f.standardize, classes = rawget(f, "classes"),
+    asked = rawget(f, "asked")}
 end
 
 --- An independent model of the same class without data.

@@ -30,6 +30,7 @@
 --   computes        true: explained and joint compute when they are called, so predictions promise them; report: what their
 --                   solves said
 --   bound(query) -> (m)          how much too small 'explained' may be beside rounding; without it: 0
+--   spread()                     of C latent functions, whose means and variances are (m, C): roots (m, C, C) of their covariances
 --   prior(query) -> (m), prior_cov(query) -> (m, m)   the prior, where the posterior has a cheaper form of it than the kernel's
 --
 -- Optional, each with its default:
@@ -42,7 +43,9 @@
 --   step(self, algorithm, kind) -> tensors        the objective and its gradients by the free parameters: what a plan plans
 --   cost(self, query, key) -> record              what a field of a prediction will take (gp/predict/init.lua): bytes of its
 --   value announce(self, query, key)                    says on stderr that a field will take hours: nothing is said
---   solve(self, b) -> (n, r), record              C^-1 b; without it functions cannot be drawn
+--   solve(self, b) -> (n, r), record              C^-1 b; without it and weights functions cannot be drawn
+--   weights(self, prior, white, seed) -> (n, r), record   of k(., x) in functions drawn by Matheron's rule, for draws of the prior
+--                                                 at x (n, r) and the variance of white noise, or nil: by solve and the noise
 --   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
 --   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
 local core <const> = require "gibbous.core"
@@ -73,7 +76,7 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {dtype = true, step = true, solve = true, leave_one_out = true}
+local OPTIONAL <const> = {dtype = true, step = true, solve = true, weights = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

@@ -71,6 +71,7 @@ function methods.save(self, path, opts)
     kernel = w:value(g.kernel, "kernel"), mean = w:value(g.mean, "mean"), likelihood = w:value(g.likelihood, "likelihood"),
     solver = w:value(f.solver, "solver"), active = w:value(g.active, "active"), info = w:record(g.info, "info"),
     choice = w:record(g.choice, "choice"), class = not class.implied and class.name or nil, tasks = f.tasks, data = M.data_facts(f),
+    classes = w:value(rawget(f, "classes"), "classes"), asked = w:value(rawget(f, "asked"), "asked"),
     objects = w.objects, names = f.names, standardize = scaling.write(w, f.standardize, "standardize"),
     scaling = scaling.write(w, f.scaling, "scaling"),
   }

@@ -37,6 +37,55 @@ gb.gp = {}
 ---```
 function gb.gp.exact(o) end
 
+---@class gibbous.gp.laplace.options
+---@field kernel gibbous.kernel  the covariance of f
+---@field likelihood gibbous.likelihood  one that is not Gaussian and whose log density has a second derivative
+---@field mean? gibbous.mean|function|gibbous.block  the mean of f; default: gb.means.zero()
+---@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; default: "auto"
+---@field standardize? gibbous.standardize.options  {x = true}: the model scales its inputs
+
+--- Observations that are not Gaussian, y ~ p(y | f), f ~ GP(mean, kernel), by Laplace's approximation: the posterior of f is taken as
+--- Gaussian around its most likely values, which Newton's method finds. A fit maximises the approximate log marginal likelihood. Softmax
+--- has C latent functions, which share kernel and mean; their predictions are (m, C). All is computed in f64.
+--- Cost of an evaluation: some 5 to 15 factors of order n (of softmax C times as many), or solves through the streamed kernel.
+---@param o gibbous.gp.laplace.options
+---@return gibbous.gp.laplace
+--- Errors: option.
+--- Source: Rasmussen & Williams (2006), algorithms 3.1 to 3.4.
+---```lua
+--- local x = gb.linspace(0, 6, 40)
+--- local y = gb.likelihoods.poisson():draw(x:sin() + 1, 1)
+--- local m = gb.gp.laplace{kernel = gb.kernels.rbf{}, mean = gb.means.constant(), likelihood = gb.likelihoods.poisson()}
+--- m:fit(x, y, {steps = 10})
+--- local p = m:predict(gb.tensor{1.5, 4.5})
+--- print(p.y_mean, p.y_var, m:score(x, y))
+---```
+function gb.gp.laplace(o) end
+
+---@class gibbous.gp.classifier.options
+---@field kernel gibbous.kernel  the covariance of f
+---@field classes? integer|table  their number, of labels 1 .. C, or the list of their labels; default: those of the data of a fit
+---@field mean? gibbous.mean|function|gibbous.block  the mean of f; default: gb.means.zero()
+---@field link? "probit"|"logit"  of two classes; default: "probit"
+---@field solver? string|gibbous.solver  as of gb.gp.laplace; of more than two classes "direct" alone
+---@field standardize? gibbous.standardize.options  {x = true}: the model scales its inputs
+
+--- Classification by Laplace's approximation: gb.gp.laplace with a Bernoulli likelihood of two classes, softmax of more. Labels are
+--- whole numbers, strings (a list), or a column of a frame.
+---@param o gibbous.gp.classifier.options
+---@return gibbous.gp.classifier
+--- Errors: option; of a fit where a label is none, naming its row.
+---```lua
+--- local x = gb.linspace(0, 6, 30)
+--- local labels = {}
+--- for i, v in ipairs(x:sin():totable()) do labels[i] = v > 0 and "up" or "down" end
+--- local m = gb.gp.classifier{kernel = gb.kernels.rbf{}}
+--- m:fit(x, labels, {steps = 5})
+--- local p = m:predict(gb.tensor{1.5, 4.5})
+--- print(p.class[1], p.class[2], p.probabilities, m:score(x, labels))
+---```
+function gb.gp.classifier(o) end
+
 ---@class gibbous.gp.multitask.options
 ---@field kernel gibbous.kernel  of the points
 ---@field tasks integer  how many outputs, T
@@ -82,6 +131,7 @@ function gb.gp.inducing_points(x, m, o) end
 ---@field kernels? table<string, function>  constructors of gb.kernels.define by name
 ---@field means? table<string, function>  constructors of gb.means.define by name
 ---@field priors? table<string, function>  constructors of gb.priors.define by name
+---@field likelihoods? table<string, function>  constructors of gb.likelihoods.define by name
 ---@field functions? table<string, function>  gb.func values by name
 ---@field warp? function  what the kernel was warped by
 
@@ -124,6 +174,15 @@ local model = {}
 --- A model of one output, as gb.gp.exact makes it.
 ---@class gibbous.gp.exact: gibbous.model
 local exact = {}
+
+--- A model by Laplace's approximation, as gb.gp.laplace makes it.
+---@class gibbous.gp.laplace: gibbous.model
+local laplace = {}
+
+--- A classifier, as gb.gp.classifier makes it. Its y are the numbers of classes as the likelihood takes them.
+---@class gibbous.gp.classifier: gibbous.model
+---@field classes table?  the labels in the order of probabilities; nil before they are known
+local classifier = {}
 
 --- A model of several outputs, as gb.gp.multitask makes it.
 ---@class gibbous.gp.multitask: gibbous.model
@@ -196,7 +255,7 @@ function model:predict(x, o) end
 ---@param x gibbous.tensor|gibbous.frame  (m, d) or (m)
 ---@param y gibbous.tensor  (m), of several outputs (m, T)
 ---@param o gibbous.model.score.options?
----@return gibbous.score
+---@return gibbous.score|gibbous.observed_score  the second where the likelihood is not Gaussian
 ---@overload fun(self: gibbous.model, frame: gibbous.frame, o?: gibbous.model.score.options): gibbous.score
 --- Cost: a prediction's mean and y_var. Errors: option, shape, dtype, nan; those of a prediction.
 ---```lua

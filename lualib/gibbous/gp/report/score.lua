@@ -4,8 +4,10 @@ local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
+local likelihoods <const> = require "gibbous.likelihoods"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
+local observed_score <const> = require "gibbous.gp.report.observed_score"
 local options <const> = require "gibbous.options"
 local scaling <const> = require "gibbous.gp.scaling"
 
@@ -97,7 +99,8 @@ end
 
 local methods <const> = {}
 
---- How well new observations x (m, d), y (m), or the rows of a frame, m:score(frame, o), are predicted: a gibbous.score of numbers.
+--- How well new observations x (m, d), y (m), or the rows of a frame, m:score(frame, o), are predicted: a gibbous.score of numbers;
+-- of a likelihood that is not Gaussian a gibbous.observed_score, whose one option is 'missing'.
 -- Cost: a prediction's mean and y_var; exact variances by conjugate gradients take a solve a row, cached ones are at most
 -- s.f_var_bound too large, on average.
 -- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's. Where neither knows them, as with
@@ -105,6 +108,7 @@ local methods <const> = {}
 -- out; variance = "cached", rank: as in predict. Errors: option, shape, dtype, nan; those of a prediction.
 function methods.score(self, x, y, o)
   x, y, o = frames.observed(self, x, y, o, "score")
+  if not likelihoods.is_gaussian(model.fields(model.core(self)).likelihood) then return observed_score(self, x, y, o) end
   o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score")
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
