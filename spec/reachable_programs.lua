@@ -56,6 +56,11 @@ return {
     local both <const> = gb.stack({y, y * 2}, 2)
     return m, m:fit(x, both, {steps = 2}), m:predict(x), m:score(x, both), m:draw(1), m:leave_one_out()
   end,
+  sparse = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.sgpr{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1}
+    return m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds()
+  end,
   fantasies = function()
     local m <const>, _, x <const> = fitted()
     local f <const> = m:condition(x:slice(1, 1, 2), gb.randn(3, 2, {seed = 2}))

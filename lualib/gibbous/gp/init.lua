@@ -1,7 +1,8 @@
 --- Gaussian-process models.
 return require "gibbous.names"({exact = require "gibbous.gp.exact", multitask = require "gibbous.gp.tasks",
+  sgpr = require "gibbous.gp.sgpr",
   inducing_points = require "gibbous.gp.inducing",
-  load = require "gibbous.gp.store".load}, "gb.gp", {"sgpr", "svgp", "classifier"}, {
+  load = require "gibbous.gp.store".load}, "gb.gp", {"svgp", "classifier"}, {
   classification = "this version has regression only",
   regression = "gb.gp.exact",
   regressor = "gb.gp.exact",

@@ -43,6 +43,10 @@
 --   cost(self, query, key) -> record              what a field of a prediction will take (gp/predict/init.lua): bytes of its
 --   value announce(self, query, key)                    says on stderr that a field will take hours: nothing is said
 --   solve(self, b) -> (n, r), record              C^-1 b; without it functions cannot be drawn
+--   correct(self, prior, count, seed) -> places (p, d), weights (p, count)   in its place: functions of the posterior are
+--                                                 prior(t) + k(t, places) weights, for draws prior(t) (m, count)
+--   objective_name(self) -> name                  of what a fit without an objective minimises, for its report: "mll"
+--   approximation(self) -> record                 what was approximated, and by how much: nothing
 --   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
 --   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
 local core <const> = require "gibbous.core"
@@ -63,6 +67,8 @@ local defaults <const> = {
   check_options = function() end,
   guarded = function(_, _, f) return f() end,
   announce = function() end,
+  objective_name = function() return "mll" end,
+  approximation = function() end,
   write_state = function() end,
   read_state = function() end,
 }
@@ -73,7 +79,7 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {dtype = true, step = true, solve = true, leave_one_out = true}
+local OPTIONAL <const> = {dtype = true, step = true, solve = true, correct = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

@@ -5,7 +5,7 @@ local object <const> = require "gibbous.object"
 
 ---@class gibbous.gp.update
 ---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by
---- Kronecker structure, "none": left for later
+--- Kronecker structure, "sums" over the rows of a sparse model, "none": left for later
 ---@field rows integer      observations that were worked in
 ---@field onto integer      observations that were there already: 0 from the start
 ---@field seconds number
@@ -17,7 +17,7 @@ local Update <const> = object.record("gibbous.gp.update", "an update", "reason s
 
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
-local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed"}
+local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed", sums = "summed"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end
@@ -42,9 +42,10 @@ end
 function M.note(f, record)
   record.x = f.x
   f.update = setmetatable(record, Update)
-  if f.owner then
-    record.x = f.owner.x
-    f.owner.update = f.update
+  local owner <const> = rawget(f, "owner")
+  if owner then
+    record.x = owner.x
+    owner.update = f.update
   end
 end
 

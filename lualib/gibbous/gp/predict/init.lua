@@ -55,7 +55,7 @@ local function record_of(self, points, inputs, o)
     noise = function() return at(likelihood.new_variance, likelihood, inputs) end,
     cost = function(key) return asked(of.cost, key) end,
     announce = function(key) asked(of.announce, key) end,
-    draw = (not holds_data(model.fields(self)) or of.solve)
+    draw = (not holds_data(model.fields(self)) or of.solve or of.correct)
       and function(count, settings) return at(pathwise.new, held, inputs, count, settings) end or nil,
   })
 end
