@@ -33,7 +33,9 @@ return {
   likelihoods = function()
     local x <const> = data()
     return gb.likelihoods.gaussian(1), gb.likelihoods.fixed(gb.ones(20)), gb.likelihoods.tasks{1, 2},
-      gb.likelihoods.heteroscedastic{kernel = gb.kernels.rbf{}, places = x}
+      gb.likelihoods.heteroscedastic{kernel = gb.kernels.rbf{}, places = x}, gb.likelihoods.softmax{classes = 3},
+      gb.likelihoods.ordinal{classes = 3}, gb.likelihoods.student_t{}, gb.likelihoods.gamma{}, gb.likelihoods.beta{},
+      gb.likelihoods.negative_binomial{}
   end,
   priors = function() return gb.priors.normal{}, gb.priors.uniform{min = 0, max = 2} end,
   model = function()

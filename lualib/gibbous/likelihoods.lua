@@ -1,10 +1,13 @@
---- Observation noise. A likelihood gives the noise variance of each observation, in units of y squared.
+--- Likelihoods. Gaussian ones, in this file, give the noise variance of each observation, in units of y squared; the others are in
+-- gibbous/likelihoods/.
 --
 -- The noise floor is the least variance that a fit may take the noise to: 'min', absolute, or 'floor', a multiple of var(y), or of
 -- y^2 where y is constant, that is worked out when a fit begins. print(model) shows it, and a fit's report names it when it binds.
+local class <const> = require "gibbous.likelihoods.class"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local gaussian <const> = require "gibbous.likelihoods.gaussian"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
 local object <const> = require "gibbous.object"
@@ -63,7 +66,10 @@ local CONSTANT <const> = 1e-28
 -- The least variance of y whose part that is the noise floor is a normal number.
 local LEAST <const> = {f64 = 2.0 ^ -1022 / FLOOR.f64, f32 = 2.0 ^ -126 / FLOOR.f32}
 
-function M.is(v) return type(v) == "table" and getmetatable(v) == Likelihood end
+--- Is it Gaussian noise?
+function M.is_gaussian(v) return type(v) == "table" and getmetatable(v) == Likelihood end
+
+function M.is(v) return M.is_gaussian(v) or class.is(v) end
 
 local function value_of(v) return param.is(v) and v.value or v end
 
@@ -243,6 +249,8 @@ function methods:of_rows(keep, count, what)
   return out
 end
 
+for name, f in pairs(gaussian) do methods[name] = f end
+
 -- Constructors ----------------------------------------------------------------------------------------------------------------
 
 --- A noise level: a positive number is free, 0 is held there, a gb.param is shared; nil: 1, open to what a fit chooses.
@@ -376,5 +384,19 @@ function M.heteroscedastic(opts)
   return with_floor(self, o, noise)
 end
 
-return require "gibbous.names"(M, "gb.likelihoods", {"bernoulli", "binomial", "negative_binomial", "ordinal", "poisson", "softmax",
-  "student_t"}, {normal = "gb.likelihoods.gaussian"})
+-- Not Gaussian ----------------------------------------------------------------------------------------------------------------
+
+M.bernoulli = require "gibbous.likelihoods.bernoulli"
+M.beta = require "gibbous.likelihoods.beta"
+M.define = require "gibbous.likelihoods.define"
+M.exponential = require "gibbous.likelihoods.gamma".exponential
+M.gamma = require "gibbous.likelihoods.gamma".gamma
+M.laplace = require "gibbous.likelihoods.laplace"
+M.negative_binomial = require "gibbous.likelihoods.negative_binomial"
+M.ordinal = require "gibbous.likelihoods.ordinal"
+M.poisson = require "gibbous.likelihoods.poisson"
+M.softmax = require "gibbous.likelihoods.softmax"
+M.student_t = require "gibbous.likelihoods.student_t"
+
+return require "gibbous.names"(M, "gb.likelihoods", {"binomial"}, {normal = "gb.likelihoods.gaussian",
+  categorical = "gb.likelihoods.softmax", multinomial = "gb.likelihoods.softmax"})

@@ -3,8 +3,8 @@ local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 
 -- What parts offer to each other only.
-local internal <const> = {exists = true, fields = true, for_models = true, is = true, named = true, names = true, new = true,
-  places = true, varies = true}
+local internal <const> = {exists = true, fields = true, for_models = true, is = true, is_gaussian = true, named = true,
+  names = true, new = true, places = true, varies = true}
 
 ---@param part table              what the part offers
 ---@param what string             "gb.kernels"

@@ -5,6 +5,7 @@ local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
 local nn <const> = require "gibbous.nn"
+local not_gaussian <const> = require "gibbous.likelihoods.class"
 local param <const> = require "gibbous.param"
 local precond <const> = require "gibbous.precond"
 local priors <const> = require "gibbous.priors"
@@ -224,21 +225,26 @@ local likelihood_makers <const> = {
   end,
   tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind variance new_variance"    -- functions that the constructor chooses
+local likelihood_own <const> = set "kind form variance new_variance"    -- what the constructor chooses
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)
     if l.kernel and not l.places then
       w:fail(path, "cannot be saved before its places are chosen: fit the model, or give places as inputs (m, d)")
     end
-    local out <const> = {}
-    for key, v in store.sorted(likelihoods.fields(l)) do
+    local out <const>, f <const> = {}, likelihoods.fields(l)
+    for key, v in store.sorted(f) do
       if not likelihood_own[key] then out[key] = w:value(v, path .. "." .. key) end
     end
-    return {kind = l.kind, settings = out}
+    return {kind = l.kind, own = f.form and f.form.own or nil, settings = out}
   end,
   read = function(r, d)
     local make <const> = likelihood_makers[d.kind]
+    if make == nil then
+      local given <const> = d.own and r:constructor(likelihoods, d.kind, true, "likelihood") or nil
+      local other <const> = not_gaussian.restored(d.kind, given, r:value(r:list(d.settings)))
+      if other then return other end
+    end
     if make == nil then r:fail(("likelihood '%s' is unknown to this version"):format(tostring(d.kind))) end
     local o <const> = r:value(r:list(d.settings))
     local l <const> = make(o)

@@ -86,7 +86,7 @@ return {
   {"k.rbf{}:matrix(x)", "matrix", {"k%(x", "call", "it has"}},
   {"gb.means.constant{value = 3}", "value", {"number", "constant%(", "known"}},
   {"gb.priors.gamma(2, 1)", "option", {"shape", "table", "{"}},
-  {"gb.likelihoods.bernoulli{}", "bernoulli", {"gaussian", "there are", "it has"}},
+  {"gb.likelihoods.bernouli{}", "bernouli", {"bernoulli"}},
   -- models
   {"gb.gp.Exact{kernel = k.rbf{}}", "Exact", {"exact"}},
   {"gb.gp.exact{kernel = k.rbf{}, noise = -0.1}", "noise", {"positive", "0 or more", "above 0"}},

@@ -14,6 +14,8 @@ return {
     title = "Multi-task {G}aussian Process Prediction", booktitle = nips .. " 20", year = "2007"},
   cho2009 = {type = "inproceedings", author = "Cho, Youngmin and Saul, Lawrence K.", title = "Kernel Methods for Deep Learning",
     booktitle = nips .. " 22", year = "2009"},
+  chu2005 = {type = "article", author = "Chu, Wei and Ghahramani, Zoubin", title = "{G}aussian Processes for Ordinal Regression",
+    journal = "Journal of Machine Learning Research", volume = "6", pages = "1019--1041", year = "2005"},
   elkan2003 = {type = "inproceedings", author = "Elkan, Charles", title = "Using the Triangle Inequality to Accelerate k-Means",
     booktitle = "Proceedings of the Twentieth International Conference on Machine Learning", pages = "147--153", year = "2003"},
   frangella2023 = {type = "article", author = "Frangella, Zachary and Tropp, Joel A. and Udell, Madeleine",

@@ -1,5 +1,6 @@
 --- Gaussian-process models.
-return require "gibbous.names"({exact = require "gibbous.gp.exact", multitask = require "gibbous.gp.tasks",
+return require "gibbous.names"({exact = require "gibbous.gp.exact", laplace = require "gibbous.gp.laplace",
+  multitask = require "gibbous.gp.tasks",
   sgpr = require "gibbous.gp.sgpr",
   inducing_points = require "gibbous.gp.inducing",
   load = require "gibbous.gp.store".load}, "gb.gp", {"svgp", "classifier"}, {

@@ -42,7 +42,9 @@
 --   step(self, algorithm, kind) -> tensors        the objective and its gradients by the free parameters: what a plan plans
 --   cost(self, query, key) -> record              what a field of a prediction will take (gp/predict/init.lua): bytes of its
 --   value announce(self, query, key)                    says on stderr that a field will take hours: nothing is said
---   solve(self, b) -> (n, r), record              C^-1 b; without it functions cannot be drawn
+--   solve(self, b) -> (n, r), record              C^-1 b; without it and weights functions cannot be drawn
+--   weights(self, prior, white, seed) -> (n, r), record   of k(., x) in functions drawn by Matheron's rule, for draws of the prior
+--                                                 at x (n, r) and the variance of white noise, or nil: by solve and the noise
 --   correct(self, prior, count, seed) -> places (p, d), weights (p, count)   in its place: functions of the posterior are
 --                                                 prior(t) + k(t, places) weights, for draws prior(t) (m, count)
 --   objective_name(self) -> name                  of what a fit without an objective minimises, for its report: "mll"
@@ -79,7 +81,7 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {dtype = true, step = true, solve = true, correct = true, leave_one_out = true}
+local OPTIONAL <const> = {dtype = true, step = true, solve = true, weights = true, correct = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

@@ -29,7 +29,8 @@ local function by_name(is)
 end
 
 local SPEC <const> = {x = "tensor", y = "tensor", kernels = by_name(callable), means = by_name(callable),
-  priors = by_name(callable), functions = by_name(function(v) return callable(v) or type(v) == "table" end),
+  priors = by_name(callable), likelihoods = by_name(callable),
+  functions = by_name(function(v) return callable(v) or type(v) == "table" end),
   warp = function(v) return callable(v), "a function" end}
 
 --- The description of the model in a file, checked as a whole, and its tensors.
@@ -138,7 +139,7 @@ function M.reads(class, read) readers[class] = read end
 
 local function rebuilt(described, tensors, o)
   local r <const> = store.reader(tensors, described.objects, {kernels = o.kernels or {}, means = o.means or {},
-    priors = o.priors or {}, functions = o.functions or {}, warp = o.warp or nil})
+    priors = o.priors or {}, likelihoods = o.likelihoods or {}, functions = o.functions or {}, warp = o.warp or nil})
   local other <const> = others[described.class or ""]
   if other then
     require(other)
@@ -159,7 +160,7 @@ end
 
 --- The model of a file that m:save wrote; it predicts with the same bits. (At its own x, the very handle, a model predicts by a
 -- symmetric fold, which rounds in another order than for a copy of x: m:predict(m.x) is l:predict(l.x).)
--- o: kernels = {name = constructor}, means, priors: what gb.kernels.define, gb.means.define and gb.priors.define gave; warp = f:
+-- o: kernels = {name = constructor}, means, priors, likelihoods: what gb.kernels.define, gb.means.define and so on gave; warp = f:
 -- the function or network of k:warp(f), if it does not come from gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
 -- Kernels made of the script's functions are checked: their values at a few fixed points are those that were saved.

@@ -73,6 +73,7 @@ function gb.gp.inducing_points(x, m, o) end
 ---@field kernels? table<string, function>  constructors of gb.kernels.define by name
 ---@field means? table<string, function>  constructors of gb.means.define by name
 ---@field priors? table<string, function>  constructors of gb.priors.define by name
+---@field likelihoods? table<string, function>  constructors of gb.likelihoods.define by name
 ---@field functions? table<string, function>  gb.func values by name
 ---@field warp? function  what the kernel was warped by
 

@@ -95,7 +95,7 @@ describe("the file of a model", function()
     local parts <const> = {
       {"mean", gb.means, "define fields is of resolve with_task", {
         zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3}}},
-      {"likelihood", gb.likelihoods, "fields is new varies", {
+      {"likelihood", gb.likelihoods, "define fields is is_gaussian new varies", {
         gaussian = gb.likelihoods.gaussian(0.2), fixed = gb.likelihoods.fixed{1, 2, 3}, tasks = gb.likelihoods.tasks{1, 2},
         heteroscedastic = gb.likelihoods.heteroscedastic{kernel = K.rbf{}, places = at, noise = 0.5}}},
     }

@@ -26,6 +26,10 @@ return function(opts)
   if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}") end
   if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both") end
   local likelihood = o.likelihood
+  if likelihood and not likelihoods.is_gaussian(likelihood) then
+    core.raise("option", ("gb.gp.exact: the noise must be Gaussian, and this likelihood is '%s'; gb.gp.laplace takes it")
+      :format(likelihood.kind))
+  end
   if not likelihood then
     local noise <const> = o.noise or nil
     local is_vector <const> = not param.is(noise) and core.type(noise) == "tensor" and noise.ndim == 1

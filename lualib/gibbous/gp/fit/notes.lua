@@ -30,6 +30,7 @@ end
 --- How far the mean function, where nothing of it is free, is from y.
 local function off_centre(f, y)
   if is_free(f.mean) then return nil end
+  if not likelihoods.is_gaussian(f.likelihood) then return nil end
   local r <const> = y - f.mean(f.x):detach():to{dtype = "f64"}
   local mean <const>, sd <const> = r:mean():item(), r:std():item()
   if not (math.abs(mean) > FAR * sd) then return nil end

@@ -8,6 +8,7 @@
 -- the median may be the gap between two neighbours, and one far point dominates a mean over all pairs.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 
@@ -143,10 +144,21 @@ local function level_of(mean)
   return p and not p.fixed and p.ndim == 0 and p or nil
 end
 
+--- The same where y is not f and noise: by the level and the spread that the likelihood expects of f for such y.
+local function of_latent(f, out)
+  local s <const> = f.likelihood:scales(f.y:to{dtype = "f64"})
+  local level <const> = level_of(f.mean)
+  if level then out[level] = s.level end
+  for name, v in pairs(s.parameters or {}) do out[f.likelihood[name]] = v end
+  visit(out, f.kernel, some_rows(f.x), kernel.outer_claims(f.kernel, f.x.shape[2]), s.spread, NOISE * s.spread)
+  return out
+end
+
 --- The scale of the parameters of a model with data, by parameter: numbers, lists or tensors; those of other kinds have none.
 function M.scales(self)
   local f <const> = model.fields(self)
   local out <const> = {}
+  if not likelihoods.is_gaussian(f.likelihood) then return of_latent(f, out) end
   local y <const> = f.y:to{dtype = "f64"}
   local level <const>, rest = level_of(f.mean), y - f.mean(f.x):detach():to{dtype = "f64"}
   if level then
@@ -182,6 +194,7 @@ end
 function M.units(self)
   local f <const>, units <const> = model.fields(self), model.class(self).units
   local out <const> = units and units(self) or {}
+  if not likelihoods.is_gaussian(f.likelihood) then return out end
   local list <const> = in_units_of_y(f)
   local spread <const> = #list > 0 and #f.y > 1 and f.y:to{dtype = "f64"}:std():item() or 0
   if not (spread > 0 and spread < math.huge) then return out end

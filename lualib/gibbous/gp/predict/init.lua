@@ -1,6 +1,7 @@
 --- What a model says about new points, whatever its posterior: predict and draw.
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
@@ -31,6 +32,15 @@ local function is_ready(self, precision, stamp)
   return worker ~= nil and posterior_cache.present(worker, stamp) ~= nil
 end
 
+--- How observations follow from f where they are not Gaussian (gp/predict/record.lua), with the parameters as they were.
+local function observed_by(likelihood, at)
+  if likelihoods.is_gaussian(likelihood) then return nil end
+  return {kind = likelihood.kind,
+    log_density = function(mean, var, y) return at(likelihood.log_predictive, likelihood, mean, var, likelihood:check(y)) end,
+    predictive = function(mean, var) return at(likelihood.predictive, likelihood, mean, var) end,
+    draw = function(f, seed) return at(likelihood.draw, likelihood, f, seed) end}
+end
+
 --- The lazy record at these points by a model that computes. It speaks of the model as it is now. While the model stays so, what
 -- is computed is kept with it; after that, with a model of the same data that the record holds.
 local function record_of(self, points, inputs, o)
@@ -52,10 +62,11 @@ local function record_of(self, points, inputs, o)
   return record.new(inputs, {
     prepare = function() return at(parts_of, same()) end,
     is_ready = function() return is_ready(same(), precision, stamp) end,
-    noise = function() return at(likelihood.new_variance, likelihood, inputs) end,
+    noise = function() return likelihoods.is_gaussian(likelihood) and at(likelihood.new_variance, likelihood, inputs) or nil end,
     cost = function(key) return asked(of.cost, key) end,
     announce = function(key) asked(of.announce, key) end,
-    draw = (not holds_data(model.fields(self)) or of.solve or of.correct)
+    observed = observed_by(likelihood, at),
+    draw = (not holds_data(model.fields(self)) or of.solve or of.weights or of.correct)
       and function(count, settings) return at(pathwise.new, held, inputs, count, settings) end or nil,
   })
 end

@@ -1,6 +1,7 @@
 --- What a prediction is made of: functions that build each part, with the parameters as they are when parts are made.
 local core <const> = require "gibbous.core"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
 
@@ -41,7 +42,7 @@ local function of_prior(self, query, at)
       return at(kernel, t)
     end,
     fault = function() return at(kernel_checks.not_finite, kernel, t, rows) end,
-    noise = function() return at(likelihood.new_variance, likelihood, t) end,
+    noise = function() return likelihoods.is_gaussian(likelihood) and at(likelihood.new_variance, likelihood, t) or nil end,
     info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
   }
 end

@@ -38,6 +38,8 @@ end
 --- The weights of k(., x): C^-1 (y - m(x) - prior(x) - e), (n, count).
 local function correction(self, x, prior, white, count, seed)
   local f <const>, wide <const> = model.fields(self), {dtype = x.dtype}
+  local weights <const> = model.posterior(self).weights
+  if weights then return weights(self, prior(x), white, seed) end
   local noise = f.likelihood:variance(x)
   if white then noise = noise + white end
   local sd <const> = noise.ndim == 1 and noise:sqrt():unsqueeze(2) or noise:sqrt()
@@ -50,7 +52,7 @@ end
 -- and values((count, m'), m).
 function M.new(self, like, count, o, view)
   local of <const>, held <const> = model.posterior(self), model.fields(self).x
-  if held and #held > 0 and not (of.solve or of.correct) then
+  if held and #held > 0 and not (of.solve or of.weights or of.correct) then
     core.raise("option", "draw: functions of a model of this class cannot be drawn")
   end
   local worker <const> = held and #held > 0 and of.worker(self) or self

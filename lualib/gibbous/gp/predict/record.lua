@@ -13,9 +13,10 @@ local prediction_parts <const> = require "gibbous.gp.predict.parts"
 local samples <const> = require "gibbous.gp.predict.samples"
 
 ---@class gibbous.prediction
----@field mean gibbous.tensor    (m) of f and of y
+---@field mean gibbous.tensor    (m) of f and, with Gaussian noise, of y
 ---@field f_var gibbous.tensor   (m) variance of the function, within 0 and the prior variance; NaN where rounding left nothing
----@field y_var gibbous.tensor   (m) variance of a new observation
+---@field y_mean gibbous.tensor  (m) mean of a new observation; y_var: its variance
+---@field probabilities gibbous.tensor (m, classes) of the likelihoods of classes
 ---@field f_cov gibbous.tensor   (m, m) covariance of the function; m^2 values
 ---@field f_var_bound gibbous.tensor (m) how much too large f_var may be: 0 by a factor; f_var where that is not known
 ---@field converged boolean      whether every solve so far did; true without a solver
@@ -65,7 +66,7 @@ local function parts_of(b)
 end
 
 --- Is y_var f_var, because the noise of new observations is not known?
-local function is_bare(b) return b.count > 0 and b.noise() == nil end
+local function is_bare(b) return b.count > 0 and not b.observed and b.noise() == nil end
 
 --- A part in the dtype that was asked for.
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
@@ -145,7 +146,26 @@ end
 --- Fields that are made of others.
 local derived <const> = {}
 
+--- What is known of new observations that are not Gaussian: {mean, var, probabilities} where they have them.
+local function observed(b, self, key)
+  b.predictive = b.predictive or b.observed.predictive(self.mean, self.f_var)
+  local v <const> = b.predictive[key]
+  if v == nil then
+    core.raise("option", key == "probabilities" and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind)
+      or "classes without order have no mean and no variance: probabilities")
+  end
+  return v
+end
+
+function derived.y_mean(b, self) return b.observed and observed(b, self, "mean") or self.mean end
+
+function derived.probabilities(b, self)
+  if not b.observed then core.raise("option", "probabilities are of classes; this model has Gaussian noise: mean and y_var") end
+  return observed(b, self, "probabilities")
+end
+
 function derived.y_var(b, self)
+  if b.observed then return observed(b, self, "var") end
   local noise <const> = b.noise()
   return noise and self.f_var + narrowed(b, noise) or self.f_var
 end
@@ -210,9 +230,24 @@ function methods.interval(self, level, opts)
     core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(options.got(level)))
   end
   check_session(box(self), "interval")
+  if box(self).observed and o.of ~= "f" then
+    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and quantiles of "
+      .. "sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
+  end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
   return self.mean - half, self.mean + half
+end
+
+--- The log density of each observation y (m) of these points by itself, (m), or the log probability of its class: nats.
+function methods.log_density(self, y)
+  local b <const>, t <const> = box(self), core.as_tensor(y)
+  check_session(b, "log_density")
+  if t == nil or t.ndim ~= 1 or #t ~= b.count or b.many then
+    core.raise("shape", ("log_density: y must be (%d), an observation a point"):format(b.count))
+  end
+  if b.observed then return b.observed.log_density(self.mean, self.f_var, t) end
+  return -metrics.neg_log_density(t - self.mean, self.y_var)
 end
 
 local function joint_draws(b, k, seed)
@@ -240,6 +275,7 @@ function methods.sample(self, k, opts)
   end
   local draws <const> = o.method == "pathwise" and b.count > 0 and b.draw(k, pathwise.settings(o))(b.points)
     or joint_draws(b, k, o.seed)
+  if b.observed and o.of == "y" then return b.observed.draw(draws, o.seed and o.seed + 1) end
   local noise <const> = o.of == "y" and b.noise()
   if not noise or b.count == 0 then return draws end
   return draws + narrowed(b, noise):sqrt() * samples.normals(b, k, b.dtype, o.seed and o.seed + 1)
@@ -273,8 +309,9 @@ end
 
 function Prediction.__tostring(self)
   local b <const> = box(self)
-  return ("prediction %sat %s: .mean .f_var .y_var .f_cov .info :interval(level) :sample(k)%s"):format(
-    b.many and ("of %d fantasies "):format(b.many) or "", counted(b.count, "point"), is_bare(b) and "\n  " .. BARE or "")
+  return ("prediction %sat %s: .mean .f_var %s.y_var .f_cov .info :interval(level) :sample(k)%s"):format(
+    b.many and ("of %d fantasies "):format(b.many) or "", counted(b.count, "point"), b.observed and ".y_mean " or "",
+    is_bare(b) and "\n  " .. BARE or "")
 end
 
 --- A record at points (m, d) of 'how':
@@ -283,6 +320,8 @@ end
 --   noise()           what parts.noise gives, without them
 --   cost(key)         what a field will take that is not there, for gb.plan (gp/exact/forecast.lua)
 --   announce(key)     says what is about to take long
+--   observed          nil with Gaussian noise; else {kind, predictive(mean, var), log_density(mean, var, y),
+--                     draw(f, seed)} of the likelihood
 --   draw(k, settings) k functions of the posterior; nil of fantasies
 --   many, each        how many fantasies there are, and where each has variances of its own
 local function new(points, how)

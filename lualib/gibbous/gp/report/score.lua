@@ -3,8 +3,10 @@ local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
+local likelihoods <const> = require "gibbous.likelihoods"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
+local observed_score <const> = require "gibbous.gp.report.observed_score"
 local options <const> = require "gibbous.options"
 
 ---@class gibbous.score
@@ -95,12 +97,14 @@ end
 
 local methods <const> = {}
 
---- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Cost: a prediction's mean and y_var;
+--- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers; of a likelihood that is not Gaussian a
+-- gibbous.observed_score, whose one option is 'missing'. Cost: a prediction's mean and y_var;
 -- exact variances by conjugate gradients take a solve a row, cached ones are at most s.f_var_bound too large, on average.
 -- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's. Where neither knows them, as with
 -- known noise of the observations alone, they are left out, and the score says so. missing = "mask": rows whose y is NaN are left
 -- out; variance = "cached", rank: as in predict. Errors: option, shape, dtype, nan; those of a prediction.
 function methods.score(self, x, y, o)
+  if not likelihoods.is_gaussian(model.fields(model.core(self)).likelihood) then return observed_score(self, x, y, o) end
   o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score")
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end

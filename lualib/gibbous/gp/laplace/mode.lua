@@ -1,0 +1,140 @@
+--- The most likely latent values f of the data, by Newton's method: with W = -d2 log p(y | f) / df2 and B = I + W^1/2 K W^1/2,
+-- f = m + K a for a = W (f - m) + g - W^1/2 B^-1 W^1/2 K (W (f - m) + g), g = d log p / df.
+-- Source: Rasmussen & Williams (2006), algorithm 3.1.
+--
+-- B is symmetric and no eigenvalue of it is below 1, so that its factor, or a solve, is well conditioned whatever K is. W is the
+-- likelihood's 'curvature' where it has one, else at least 0: then a step goes uphill also where the density is not concave. A step
+-- is halved until the density rises. It begins at the mean function, so that what is found depends on the parameters alone.
+local algorithm <const> = require "gibbous.gp.algorithm"
+local core <const> = require "gibbous.core"
+local model <const> = require "gibbous.gp.model"
+
+local M <const> = {}
+
+-- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that is still called the end
+-- where no step raises the density.
+local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const> = 500, 40, 1e-10, 1e-6
+
+--- W^1/2 is at least this: its derivative is infinite at 0.
+M.LEAST = 1e-20
+
+local WIDE <const> = {dtype = "f64"}
+
+--- What is fixed while the mode is sought: x, y, m (n), K, lazy, of f64, without gradients.
+local function problem(self)
+  local f <const> = model.fields(self)
+  local x <const>, y <const> = f.x:to(WIDE):eval(), f.y:to(WIDE):eval()
+  return {x = x, y = y, kernel = f.kernel(x):detach(), mean = (f.mean(x) + core.zeros(#x, WIDE)):detach():eval(),
+    likelihood = f.likelihood}
+end
+
+--- g and the positive part of W, (n), at f, evaluated; exact: W is the negative second derivative.
+local function slopes(p, f)
+  local at <const> = f:detach():requires_grad()
+  local first <const>, second <const> = p.likelihood:slopes(at, p.y)
+  local own <const> = p.likelihood:curvature(at, p.y)
+  local w <const>, true_w <const> = core.maximum(own or second, 0):detach(), second:detach()
+  local g <const>, gap <const> = first:detach(), (w - true_w):abs():max()
+  core.eval(g, w, true_w, gap)
+  return g, w, true_w, not (gap:item() > 0)
+end
+
+--- B = I + W^1/2 K W^1/2, lazy, and the part with K.
+function M.matrix(kernel, sw)
+  local scaled <const> = kernel * sw:unsqueeze(2) * sw:unsqueeze(1)
+  return scaled + core.eye(#sw, {dtype = sw.dtype}), scaled
+end
+
+--- A function that gives B^-1 b, evaluated, at these weights; what it does it by goes to 'out': factor, or system, solve. Without
+-- 'solver' by a factor.
+local function inverse(p, sw, solver, out)
+  local b_matrix <const>, scaled <const> = M.matrix(p.kernel, sw)
+  if solver then
+    out.system = solver:prepare(b_matrix, scaled, 1.0)
+    return function(b)
+      local x <const>, info <const> = out.system:solve(b:eval())
+      out.solve = info
+      return x
+    end
+  end
+  out.factor = core.linalg.cholesky(b_matrix):eval()
+  return function(b)
+    local half <const> = core.linalg.triangular_solve(out.factor, b)
+    return core.linalg.triangular_solve(out.factor, half, {transposed = true}):eval()
+  end
+end
+
+--- log p(y | f) - (f - m)' a / 2, a number.
+local function density(p, f, a)
+  return (p.likelihood:log_density(f, p.y):sum() - (a * (f - p.mean)):sum() / 2):item()
+end
+
+--- The point a + t step that raises the density, t = 1, 1/2, ...: f, a, the density; nil: none does.
+local function uphill(p, now, step, moved)
+  local t = 1.0
+  for _ = 0, HALVINGS do
+    local f <const>, a <const> = now.f + t * moved, now.a + t * step
+    core.eval(f, a)
+    local value <const> = density(p, f, a)
+    if value >= now.value then return {f = f, a = a, value = value} end
+    t = t / 2
+  end
+end
+
+local function largest(v) return v:abs():max():item() end
+
+--- The mode for the model's present data and parameters, all values evaluated and without gradients:
+--   f, a (n)       the latent values, and K^-1 (f - m); value: log p(y | f) - (f - m)' a / 2, nats
+--   g, w, sw (n)   the slope of the log density at f, W and its root; true_w: the negative second derivative; exact: W is that
+--   factor         of B, by a factor; system, solve: the prepared B and the record of the last solve, by a solver
+--   steps, converged
+-- Cost: a factor of B, n^3 / 3 multiply-adds, or a solve, a step. Errors: nan, where the density is not finite at its start; not_pd.
+function M.find(self, algorithm_of)
+  local solver <const> = algorithm.is_iterative(algorithm_of) and algorithm_of or nil
+  local p <const> = problem(self)
+  if not solver then p.kernel = p.kernel:eval() end
+  local n <const> = #p.x
+  local now = {f = p.mean, a = core.zeros(n, WIDE):eval()}
+  now.value = density(p, now.f, now.a)
+  if not (math.abs(now.value) < math.huge) then
+    core.raise("nan", ("the log density of the data is %g at the mean function; gb.means.constant() begins at their level"):format(
+      now.value))
+  end
+  local converged, steps, found = false, 0, {}
+  while steps < STEPS do
+    steps = steps + 1
+    local g <const>, w <const> = slopes(p, now.f)
+    local sw <const> = w:sqrt():eval()
+    found = {}
+    local solve <const> = inverse(p, sw, solver, found)
+    local b <const> = (w * (now.f - p.mean) + g):eval()
+    local step <const> = (b - sw * solve(sw * p.kernel:matmul(b)) - now.a):eval()
+    local moved <const> = p.kernel:matmul(step):eval()
+    local size <const> = largest(moved) / (1 + largest(now.f))
+    local after <const> = uphill(p, now, step, moved)
+    if after then now = after end
+    if not after or size <= CLOSE then
+      converged = size <= (after and CLOSE or NEAR)
+      break
+    end
+  end
+  now.steps, now.converged = steps, converged
+  now.g, now.w, now.true_w, now.exact = slopes(p, now.f)
+  now.sw = core.maximum(now.w:sqrt(), M.LEAST):eval()
+  now.solve = found.solve
+  inverse(p, now.sw, solver, now)
+  now.x, now.y = p.x, p.y
+  return now
+end
+
+--- A mode of n points that stands for what a step will find, for plans: nothing is computed.
+function M.planned(self, algorithm_of)
+  local f <const> = model.fields(self)
+  local n <const>, iterative <const> = #f.x, algorithm.is_iterative(algorithm_of)
+  local function column() return core.empty(n, WIDE) end
+  return {f = column(), a = column(), g = column(), w = column(), sw = column(), true_w = column(),
+    exact = not f.likelihood:is_curved(), value = 0.0, x = f.x:to(WIDE), y = f.y:to(WIDE),
+    factor = not iterative and core.empty(n, n, WIDE) or nil, planned = iterative}
+end
+
+return M
