@@ -1,5 +1,6 @@
 --- The joint covariance of a model's observations, C = k(x, x) + noise, and their residuals, lazy.
 local core <const> = require "gibbous.core"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
@@ -22,6 +23,8 @@ end
 
 --- Raises where kernel, noise or mean do not go with the data. Computes nothing.
 function M.check(self)
+  local f <const> = model.fields(self)
+  if not likelihoods.is_gaussian(f.likelihood) then return f.kernel(f.x), f.mean(f.x) end
   M.of(self)
   M.residual(self)
 end

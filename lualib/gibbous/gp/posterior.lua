@@ -30,6 +30,7 @@
 --   computes        true: explained and joint compute when they are called, so predictions promise them; report: what their
 --                   solves said
 --   bound(query) -> (m)          how much too small 'explained' may be beside rounding; without it: 0
+--   spread()                     of C latent functions, whose means and variances are (m, C): roots (m, C, C) of their covariances
 --   prior(query) -> (m), prior_cov(query) -> (m, m)   the prior, where the posterior has a cheaper form of it than the kernel's
 --
 -- Optional, each with its default:

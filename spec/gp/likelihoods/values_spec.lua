@@ -79,7 +79,8 @@ describe("a likelihood", function()
     local m <const>, v <const> = gb.full({n}, 0.4), gb.full({n}, 0.3)
     local f <const> = (m + v:sqrt() * gb.randn(n, {seed = 11})):eval()
     for _, l in ipairs{L.bernoulli{link = "logit"}, L.poisson{}, L.negative_binomial{dispersion = 0.4},
-      L.student_t{scale = 0.7, df = 6}, L.laplace{scale = 0.7}, L.gamma{shape = 2.5}, L.exponential{}, L.beta{concentration = 6}, L.ordinal{classes = 4}} do
+      L.student_t{scale = 0.7, df = 6}, L.laplace{scale = 0.7}, L.gamma{shape = 2.5}, L.exponential{}, L.beta{concentration = 6},
+      L.ordinal{classes = 4}} do
       local of <const>, y <const> = l:predictive(m, v), l:draw(f, 5):eval()
       local sd <const> = of.var:select(1, 1):item() ^ 0.5
       assert.equal(0, (y - l:check(y)):abs():max():item())

@@ -8,8 +8,8 @@ local update_record <const> = require "gibbous.gp.update_record"
 local methods <const> = {}
 
 --- A new model that has also seen x (k, d) or (k), y (k). Parameters are copied (explicit gb.params and networks are shared) and
--- not fitted again; the old model stays as it is. Its first prediction seeks the mode for all observations: nothing of the old one is
--- carried over, since every weight changes. o: missing = "mask" leaves out rows where y is NaN. Errors: option, shape, dtype, nan.
+-- not fitted again; the old model stays as it is. Its first prediction seeks the mode for all observations: nothing of the old one
+-- is carried over, since every weight changes. o: missing = "mask" leaves out rows where y is NaN. Errors: option, shape, dtype, nan.
 function methods.condition(self, x, y, opts)
   local o <const> = options.parse(opts, {missing = data.missing}, "condition")
   local f <const> = model.fields(self)

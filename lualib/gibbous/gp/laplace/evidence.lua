@@ -1,8 +1,8 @@
 --- Laplace's approximation of the log marginal likelihood, log p(y | f) - (f - m)' K^-1 (f - m) / 2 - log|B| / 2 at the mode f, and
 -- what is differentiable about the mode. Source: Rasmussen & Williams (2006), equations 3.32 and 5.20 to 5.24.
 --
--- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that, f - r'
--- (f)^-1 r, from the mode, with r' as a constant, is the mode and has its derivative. So the implicit term comes from the gradient
+-- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that, from
+-- the mode and with a constant matrix, is the mode and has its derivative. So the implicit term comes from the gradient
 -- of log|B| at such a step.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
@@ -10,9 +10,6 @@ local mode <const> = require "gibbous.gp.laplace.mode"
 local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
-
--- Of the mean of K's diagonal: added to it for the factor behind the derivative where W is not the derivative of g.
-local JITTER <const> = 1e-12
 
 local function one(dtype) return core.full({}, 1, {dtype = dtype}) end
 
@@ -29,13 +26,11 @@ local function by_b(at, kernel, r)
   return r - kernel:matmul(at.sw * x)
 end
 
---- The same where the true W may be negative: with K = L L', r - L (I + L' W L)^-1 L' W r. At a mode the matrix is positive definite.
-local function by_root(at, kernel, r)
-  local n <const> = #r
-  local eye <const> = core.eye(n, {dtype = r.dtype})
-  local root <const> = core.linalg.cholesky(kernel + eye * ((kernel * eye):sum() * (JITTER / n))):detach()
-  local inner <const> = eye + root:t():matmul(root * at.true_w:unsqueeze(2))
-  return r - root:matmul(core.linalg.solve(inner, root:t():matmul(at.true_w * r)))
+--- The same where the true W may be negative: with K = L L', r - L (I + L' W L)^-1 L' W r. At a mode that matrix is positive
+-- definite.
+local function by_root(at, _, r)
+  local inner <const> = core.eye(#r, {dtype = r.dtype}) + at.root:t():matmul(at.root * at.true_w:unsqueeze(2))
+  return r - at.root:matmul(core.linalg.solve(inner, at.root:t():matmul(at.true_w * r)))
 end
 
 --- What depends on the mode, lazy, with derivatives by parameters: f, alpha = g(f), sw = W^1/2 and B, (n) and (n, n); kernel, mean:

@@ -11,8 +11,9 @@ local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoo
 local solver_rule <const> = rules.solver{"auto", "direct"}
 
 --- gb.gp.laplace{kernel, mean = zero, likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value}
--- The posterior of f is taken as Gaussian around its most likely values. likelihood: a gb.likelihoods value that is not Gaussian, of
--- one latent function. The model copies what it is given; only explicit gb.params and networks stay shared. All is computed in f64.
+-- The posterior of f is taken as Gaussian around its most likely values. likelihood: a gb.likelihoods value that is not Gaussian and
+-- whose log density has a second derivative; of softmax all classes share the kernel and the mean. The model copies what it is given;
+-- only explicit gb.params and networks stay shared. All is computed in f64.
 -- Errors: option.
 ---@return gibbous.gp.laplace
 return function(opts)
@@ -21,13 +22,15 @@ return function(opts)
     solver = solver_rule}, what)
   if not o.kernel then core.raise("option", what .. ": a kernel is needed: gb.gp.laplace{kernel = gb.kernels.rbf{}, ...}") end
   local l <const> = o.likelihood
-  if not l then core.raise("option", what .. ": a likelihood is needed: gb.likelihoods.bernoulli(), gb.likelihoods.poisson(), ...") end
+  if not l then
+    core.raise("option", what .. ": a likelihood is needed: gb.likelihoods.bernoulli(), gb.likelihoods.poisson(), ...")
+  end
   if likelihoods.is_gaussian(l) then
     core.raise("option", what .. ": Gaussian noise needs no approximation; gb.gp.exact has it")
   end
   if not l:is_smooth() then
-    core.raise("option", ("%s: the log density of '%s' has no second derivative; gb.likelihoods.student_t is near to it"):format(what,
-      l.kind))
+    core.raise("option", ("%s: the log density of '%s' has no second derivative; gb.likelihoods.student_t has heavy tails too")
+      :format(what, l.kind))
   end
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = l:copy(),
     solver = o.solver or "auto"}

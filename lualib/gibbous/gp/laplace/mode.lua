@@ -4,16 +4,24 @@
 --
 -- B is symmetric and no eigenvalue of it is below 1, so that its factor, or a solve, is well conditioned whatever K is. W is the
 -- likelihood's 'curvature' where it has one, else at least 0: then a step goes uphill also where the density is not concave. A step
--- is halved until the density rises. It begins at the mean function, so that what is found depends on the parameters alone.
+-- is halved until the density rises; where W is not the true curvature, the last ones are by that, as long as it leaves the density
+-- a peak. The search begins at the mean function, so that what is found depends on the parameters alone.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
 -- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that is still called the end
 -- where no step raises the density.
 local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const> = 500, 40, 1e-10, 1e-6
+-- Changes of f from which steps are by the true curvature.
+local LAST <const> = 1e-2
+-- Changes of f in multiples of a solver's tolerance that end the search.
+local SOLVED <const> = 10
+-- Of the mean of K's diagonal: added to it for its root, more where that is not enough.
+local JITTER <const>, MORE <const>, MOST <const> = 1e-12, 100, 1e-6
 
 --- W^1/2 is at least this: its derivative is infinite at 0.
 M.LEAST = 1e-20
@@ -64,6 +72,35 @@ local function inverse(p, sw, solver, out)
   end
 end
 
+--- L with L L' = K, but for a little on the diagonal.
+local function root_of(kernel)
+  local n <const> = #kernel
+  local eye <const> = core.eye(n, {dtype = kernel.dtype})
+  local scale <const> = (kernel * eye):sum():item() / n
+  local jitter = JITTER
+  while true do
+    local ok <const>, root <const> = pcall(function() return core.linalg.cholesky(kernel + eye * (jitter * scale)):eval() end)
+    if ok then return root end
+    if not raised.is(root, "not_pd") or jitter >= MOST then error(root, 0) end
+    jitter = jitter * MORE
+  end
+end
+
+--- The Newton step of a and f by the true W, where K^-1 + W is positive definite; else nil. With r = m + K g - f the step of f is
+-- (I + K W)^-1 r = r - L (I + L' W L)^-1 L' W r, that of a g - a - W times it.
+local function true_step(p, now, g, w)
+  p.root = p.root or root_of(p.kernel)
+  local r <const> = p.mean + p.kernel:matmul(g) - now.f
+  local inner <const> = core.eye(#g, WIDE) + p.root:t():matmul(p.root * w:unsqueeze(2))
+  local ok <const>, x <const> = pcall(function() return core.linalg.solve(inner, p.root:t():matmul(w * r)):eval() end)
+  if not ok then
+    if not raised.is(x, "not_pd") then error(x, 0) end
+    return nil
+  end
+  local moved <const> = (r - p.root:matmul(x)):eval()
+  return (g - now.a - w * moved):eval(), moved
+end
+
 --- log p(y | f) - (f - m)' a / 2, a number.
 local function density(p, f, a)
   return (p.likelihood:log_density(f, p.y):sum() - (a * (f - p.mean)):sum() / 2):item()
@@ -81,14 +118,25 @@ local function uphill(p, now, step, moved)
   end
 end
 
+--- The step of a and f by W, at least 0, and B.
+local function step_by(p, now, g, w, solver, found)
+  local sw <const> = w:sqrt():eval()
+  local solve <const> = inverse(p, sw, solver, found)
+  local b <const> = (w * (now.f - p.mean) + g):eval()
+  local step <const> = (b - sw * solve(sw * p.kernel:matmul(b)) - now.a):eval()
+  return step, p.kernel:matmul(step):eval()
+end
+
 local function largest(v) return v:abs():max():item() end
 
 --- The mode for the model's present data and parameters, all values evaluated and without gradients:
 --   f, a (n)       the latent values, and K^-1 (f - m); value: log p(y | f) - (f - m)' a / 2, nats
 --   g, w, sw (n)   the slope of the log density at f, W and its root; true_w: the negative second derivative; exact: W is that
+--   root           where W is not: L with L L' = K
 --   factor         of B, by a factor; system, solve: the prepared B and the record of the last solve, by a solver
 --   steps, converged
--- Cost: a factor of B, n^3 / 3 multiply-adds, or a solve, a step. Errors: nan, where the density is not finite at its start; not_pd.
+-- Cost: a factor of B, n^3 / 3 multiply-adds, or a solve, a step. Errors: nan, where the density is not finite at its start;
+-- not_pd.
 function M.find(self, algorithm_of)
   local solver <const> = algorithm.is_iterative(algorithm_of) and algorithm_of or nil
   local p <const> = problem(self)
@@ -100,29 +148,26 @@ function M.find(self, algorithm_of)
     core.raise("nan", ("the log density of the data is %g at the mean function; gb.means.constant() begins at their level"):format(
       now.value))
   end
-  local converged, steps, found = false, 0, {}
-  while steps < STEPS do
+  local close <const> = solver and math.max(CLOSE, SOLVED * solver.o.tol) or CLOSE
+  local converged, steps, found, size = false, 0, {}, math.huge
+  while steps < STEPS and not converged do
     steps = steps + 1
-    local g <const>, w <const> = slopes(p, now.f)
-    local sw <const> = w:sqrt():eval()
-    found = {}
-    local solve <const> = inverse(p, sw, solver, found)
-    local b <const> = (w * (now.f - p.mean) + g):eval()
-    local step <const> = (b - sw * solve(sw * p.kernel:matmul(b)) - now.a):eval()
-    local moved <const> = p.kernel:matmul(step):eval()
-    local size <const> = largest(moved) / (1 + largest(now.f))
+    local g <const>, w <const>, true_w <const>, exact <const> = slopes(p, now.f)
+    local step, moved
+    if not exact and not solver and size < LAST then step, moved = true_step(p, now, g, true_w) end
+    if not step then step, moved = step_by(p, now, g, w, solver, found) end
+    size = largest(moved) / (1 + largest(now.f))
     local after <const> = uphill(p, now, step, moved)
-    if after then now = after end
-    if not after or size <= CLOSE then
-      converged = size <= (after and CLOSE or NEAR)
-      break
-    end
+    converged = size <= (after and close or math.max(close, NEAR))
+    now = after or now
+    if not after then break end
   end
   now.steps, now.converged = steps, converged
   now.g, now.w, now.true_w, now.exact = slopes(p, now.f)
   now.sw = core.maximum(now.w:sqrt(), M.LEAST):eval()
   now.solve = found.solve
   inverse(p, now.sw, solver, now)
+  if not now.exact and not solver then now.root = p.root or root_of(p.kernel) end
   now.x, now.y = p.x, p.y
   return now
 end
@@ -132,8 +177,9 @@ function M.planned(self, algorithm_of)
   local f <const> = model.fields(self)
   local n <const>, iterative <const> = #f.x, algorithm.is_iterative(algorithm_of)
   local function column() return core.empty(n, WIDE) end
+  local exact <const> = not f.likelihood:is_curved()
   return {f = column(), a = column(), g = column(), w = column(), sw = column(), true_w = column(),
-    exact = not f.likelihood:is_curved(), value = 0.0, x = f.x:to(WIDE), y = f.y:to(WIDE),
+    exact = exact, root = not exact and core.empty(n, n, WIDE) or nil, value = 0.0, x = f.x:to(WIDE), y = f.y:to(WIDE),
     factor = not iterative and core.empty(n, n, WIDE) or nil, planned = iterative}
 end
 

@@ -1,6 +1,5 @@
 --- The form of observations (gp/observations.lua) of models whose likelihood says what an observation is.
 local core <const> = require "gibbous.core"
-local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
 local shallow_copy <const> = require "gibbous.shallow_copy"
 local single <const> = require "gibbous.gp.observations".single

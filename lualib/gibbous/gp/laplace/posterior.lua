@@ -8,6 +8,7 @@ local mode <const> = require "gibbous.gp.laplace.mode"
 local model <const> = require "gibbous.gp.model"
 local posterior_cache <const> = require "gibbous.gp.posterior_cache"
 local raised <const> = require "gibbous.raised"
+local several <const> = require "gibbous.gp.laplace.several"
 local solvers <const> = require "gibbous.solvers"
 local training_step <const> = require "gibbous.gp.training_step"
 local update_record <const> = require "gibbous.gp.update_record"
@@ -17,10 +18,13 @@ local M <const> = {dtype = "f64"}
 
 local WIDE <const> = {dtype = "f64"}
 
---- What predictions need: the mode, and alpha = g(f), W^1/2 and the factor of B, held with their history, or the prepared B.
-local function prepared(self)
-  local f <const>, start <const> = model.fields(self), core.clock()
-  f.active = f.active or M.decide(self)
+--- Has the likelihood several latent functions (gp/laplace/several.lua)?
+local function is_several(self) return model.fields(self).likelihood:latents() > 1 end
+
+--- What predictions need of one latent function: the mode, and alpha = g(f), W^1/2 and the factor of B, held with their history, or
+-- the prepared B.
+local function of_one(self)
+  local f <const> = model.fields(self)
   local at <const> = mode.find(self, f.active)
   local parts <const>, state = evidence.of(self, at), {at = at}
   state.alpha = core.hold(parts.alpha, at.g)
@@ -30,9 +34,19 @@ local function prepared(self)
   else
     state.system = f.active:prepare(parts.b, parts.scaled, 1.0)
   end
-  update_record.note(f, {kind = "mode", rows = #f.x, onto = 0, reason = update_record.missing(f), solve = at.solve,
-    seconds = core.clock() - start})
   return state
+end
+
+--- The state for the present parameters, and whether it was there already.
+local function state_of(self)
+  return posterior_cache.of(self, function()
+    local f <const>, start <const> = model.fields(self), core.clock()
+    f.active = f.active or M.decide(self)
+    local state <const> = is_several(self) and several.prepared(self) or of_one(self)
+    update_record.note(f, {kind = "mode", rows = #f.x, onto = 0, reason = update_record.missing(f), solve = state.at.solve,
+      seconds = core.clock() - start})
+    return state
+  end)
 end
 
 local function some(query, from, to)
@@ -41,27 +55,42 @@ end
 
 function M.prepare(self, query)
   local f <const> = model.fields(self)
-  local state <const>, reused <const> = posterior_cache.of(self, function() return prepared(self) end)
+  local state <const>, reused <const> = state_of(self)
+  if is_several(self) then
+    local ready <const> = several.ready(self, state, query)
+    ready.reused = reused
+    return ready
+  end
   local kernel <const>, x <const> = f.kernel, state.at.x
   local function cross(from, to) return kernel(some(query, from, to), x) * state.sw:unsqueeze(1) end
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
-  return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, converged = state.at.converged, count = #x,
-    algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
+  return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, count = #x,
+    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
     bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
 end
 
 function M.mean(self, ready, query)
+  if is_several(self) then return several.mean(self, ready, query) end
   local f <const> = model.fields(self)
   return f.mean(query.inputs) + f.kernel(query.inputs, ready.state.at.x):matmul(ready.state.alpha)
 end
 
-function M.explained(_, ready, query) return ready.how.explained(ready.cross, query.count) end
+function M.explained(self, ready, query)
+  if is_several(self) then return several.explained(self, ready) end
+  return ready.how.explained(ready.cross, query.count)
+end
 
-function M.joint(_, ready, query) return ready.how.joint(ready.cross, query.count) end
+function M.joint(self, ready, query)
+  if is_several(self) then
+    core.raise("option", "predictions of several latent functions have no f_cov and no joint samples: mean, f_var, probabilities")
+  end
+  return ready.how.joint(ready.cross, query.count)
+end
 
 function M.objective(self, algorithm_of, kind)
   if kind == "loo" then core.raise("option", 'fit: the objective "loo" is for Gaussian noise; "mll" is the only one here') end
+  if is_several(self) then return several.negative(self, several.find(self)) end
   local at <const> = mode.find(self, algorithm_of)
   return evidence.negative(self, algorithm_of, at, evidence.of(self, at))
 end
@@ -73,13 +102,16 @@ function M.decide(self, budget)
   local f <const> = model.fields(self)
   if f.solver ~= "auto" then
     local solver <const> = solvers.named(f.solver, "f64")
+    if algorithm.is_iterative(solver) and is_several(self) then
+      core.raise("option", ("gb.gp.laplace: '%s' of several latent functions needs solver = \"direct\""):format(f.likelihood.kind))
+    end
     if algorithm.is_iterative(solver) and f.likelihood:is_curved() then
       core.raise("option", ("gb.gp.laplace: the log density of '%s' is not concave, and its derivatives need solver = \"direct\"")
         :format(f.likelihood.kind))
     end
     return solver
   end
-  if f.likelihood:is_curved() then return "direct" end
+  if f.likelihood:is_curved() or is_several(self) then return "direct" end
   local ok <const>, plan <const> = pcall(core.plan, M.step(self, "direct", "mll"), {budget = budget or core.memory.room()})
   if ok then
     plan:close()
@@ -95,6 +127,7 @@ end
 
 --- A step as plans see it: the search for the mode before it holds less.
 function M.step(self, algorithm_of)
+  if is_several(self) then return training_step.of(self, several.negative(self, several.planned(self))) end
   local at <const> = mode.planned(self, algorithm_of)
   return training_step.of(self, evidence.negative(self, algorithm_of, at, evidence.of(self, at)))
 end
@@ -103,8 +136,8 @@ end
 -- record of the solve. The mode is that of Gaussian observations z with the noise 1 / W, where W^1/2 (z - m) = W^1/2 (f - m) + g /
 -- W^1/2, so that nothing is divided by W.
 function M.weights(self, prior, white, seed)
-  local f <const> = model.fields(self)
-  local state <const> = posterior_cache.of(self, function() return prepared(self) end)
+  if is_several(self) then core.raise("option", "draw: functions cannot be drawn from a model of several latent functions") end
+  local state <const> = state_of(self)
   local at <const> = state.at
   local n <const>, count <const> = #at.x, prior.shape[2]
   local function normals(stream) return core.randn(n, count, {dtype = "f64", seed = seed * 7919 + stream}) end

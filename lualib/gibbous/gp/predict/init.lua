@@ -35,7 +35,8 @@ end
 --- How observations follow from f where they are not Gaussian (gp/predict/record.lua), with the parameters as they were.
 local function observed_by(likelihood, at)
   if likelihoods.is_gaussian(likelihood) then return nil end
-  return {kind = likelihood.kind,
+  local latents <const> = likelihood:latents()
+  return {kind = likelihood.kind, latents = latents > 1 and latents or nil,
     log_density = function(mean, var, y) return at(likelihood.log_predictive, likelihood, mean, var, likelihood:check(y)) end,
     predictive = function(mean, var) return at(likelihood.predictive, likelihood, mean, var) end,
     draw = function(f, seed) return at(likelihood.draw, likelihood, f, seed) end}

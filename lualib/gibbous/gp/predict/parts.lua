@@ -34,9 +34,15 @@ local function of_prior(self, query, at)
   local f <const>, t <const> = model.fields(self), query.inputs
   local kernel <const>, likelihood <const>, bare <const> = f.kernel, f.likelihood, f.x == nil or #f.x == 0
   local rows <const> = f.of_tasks and kernel_checks.rows_of_tasks(f.of_tasks)
+  local latents <const> = likelihoods.is_gaussian(likelihood) and 1 or likelihood:latents()
+  --- A value a point for each latent function, (m) or (m, latents).
+  local function of_each(v)
+    if latents == 1 then return v end
+    return v:unsqueeze(-1) + core.zeros(#t, latents, {dtype = t.dtype})
+  end
   return {
-    mean = function() return at(f.mean, t) end,
-    prior = function() return at(kernel.diag, kernel, t) end,
+    mean = function() return of_each(at(f.mean, t)) end,
+    prior = function() return of_each(at(kernel.diag, kernel, t)) end,
     prior_cov = function()
       if bare and not core.tracing() then at(kernel_checks.symmetric, kernel, t, rows) end
       return at(kernel, t)
@@ -82,6 +88,7 @@ function M.of(self, query)
     explained = function() return at(of.explained, now, ready, query) end,
     joint = function() return at(of.joint, now, ready, query) end,
     bound = ready.bound and function() return at(ready.bound, query) end,
+    spread = ready.spread and function() return at(ready.spread, query) end,
     report = ready.report, solves = ready.computes,
   }
   return parts

@@ -72,7 +72,9 @@ local function is_bare(b) return b.count > 0 and not b.observed and b.noise() ==
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
 
 --- Zeros of one number a point, of each fantasy.
-local function zeros(b) return core.zeros(b.each and {b.each, b.count} or {b.count}, {dtype = b.dtype}) end
+local function zeros(b)
+  return core.zeros(b.each and {b.each, b.count} or {b.count, b.observed and b.observed.latents}, {dtype = b.dtype})
+end
 
 --- What the data leave of the prior variance, (m), in the working dtype.
 local function left(b)
@@ -116,9 +118,10 @@ end
 
 --- The shape of a field.
 local function shape_of(b, key)
-  if key == "mean" then return b.many and {b.many, b.count} or {b.count} end
+  local latents <const> = b.observed and b.observed.latents                    -- nil: one
+  if key == "mean" then return b.many and {b.many, b.count} or {b.count, latents} end
   if key == "f_cov" then return b.each and {b.each, b.count, b.count} or {b.count, b.count} end
-  return b.each and {b.each, b.count} or {b.count}
+  return b.each and {b.each, b.count} or {b.count, latents}
 end
 
 --- Does building the field compute? The data are not prepared, or what they explain is solved for at once.
@@ -146,13 +149,19 @@ end
 --- Fields that are made of others.
 local derived <const> = {}
 
+--- The variances of f, or roots of the covariances of several latent functions.
+local function spread(b, self)
+  local how <const> = b.observed.latents and b.count > 0 and parts_of(b).how
+  return how and how.spread and narrowed(b, how.spread()) or self.f_var
+end
+
 --- What is known of new observations that are not Gaussian: {mean, var, probabilities} where they have them.
 local function observed(b, self, key)
-  b.predictive = b.predictive or b.observed.predictive(self.mean, self.f_var)
+  b.predictive = b.predictive or b.observed.predictive(self.mean, spread(b, self))
   local v <const> = b.predictive[key]
   if v == nil then
-    core.raise("option", key == "probabilities" and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind)
-      or "classes without order have no mean and no variance: probabilities")
+    core.raise("option", key == "probabilities"
+      and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind) or "classes without order have no mean and no variance: probabilities")
   end
   return v
 end
@@ -189,7 +198,8 @@ function facts.converged(b) return missed(b) == nil end
 local function count_variances(b, self, out)
   local v <const> = rawget(self, "f_var")
   if v == nil or core.is_promise(v) then return end
-  local given <const> = (b.points * 0):sum(2):eq(0)                              -- points that are finite
+  local given = (b.points * 0):sum(2):eq(0)                              -- points that are finite
+  if v.ndim > given.ndim and not b.each then given = given:unsqueeze(2) end
   local zero <const>, lost <const> = v:eq(0):to{dtype = "i64"}:sum(), (v:ne(v) & given):to{dtype = "i64"}:sum()
   core.eval(v, zero, lost)
   out.clamped, out.invalid = zero:item(), lost:item()
@@ -231,8 +241,8 @@ function methods.interval(self, level, opts)
   end
   check_session(box(self), "interval")
   if box(self).observed and o.of ~= "f" then
-    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and quantiles of "
-      .. "sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
+    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and quantiles "
+      .. "of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
@@ -246,7 +256,7 @@ function methods.log_density(self, y)
   if t == nil or t.ndim ~= 1 or #t ~= b.count or b.many then
     core.raise("shape", ("log_density: y must be (%d), an observation a point"):format(b.count))
   end
-  if b.observed then return b.observed.log_density(self.mean, self.f_var, t) end
+  if b.observed then return b.observed.log_density(self.mean, spread(b, self), t) end
   return -metrics.neg_log_density(t - self.mean, self.y_var)
 end
 
@@ -267,6 +277,9 @@ function methods.sample(self, k, opts)
   k = k or 1
   if not options.integral(k) or k < 1 then
     core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
+  end
+  if b.observed and b.observed.latents then
+    core.raise("option", "sample: predictions of several latent functions have no joint samples: mean, f_var, probabilities")
   end
   if o.method == "pathwise" and b.many then
     core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them")
@@ -321,7 +334,7 @@ end
 --   cost(key)         what a field will take that is not there, for gb.plan (gp/exact/forecast.lua)
 --   announce(key)     says what is about to take long
 --   observed          nil with Gaussian noise; else {kind, predictive(mean, var), log_density(mean, var, y),
---                     draw(f, seed)} of the likelihood
+--                     draw(f, seed), latents} of the likelihood; latents: nil for one
 --   draw(k, settings) k functions of the posterior; nil of fantasies
 --   many, each        how many fantasies there are, and where each has variances of its own
 local function new(points, how)

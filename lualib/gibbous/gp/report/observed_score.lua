@@ -29,7 +29,8 @@ local function class_numbers(l, y) return l.kind == "bernoulli" and y + 1 or y e
 
 local function of_classes(lazy, p, numbers)
   local classes <const> = p.shape[2]
-  local hot <const> = numbers:unsqueeze(2):eq(core.linspace(1, classes, classes, {dtype = p.dtype}):unsqueeze(1)):to{dtype = p.dtype}
+  local each <const> = core.linspace(1, classes, classes, {dtype = p.dtype}):unsqueeze(1)
+  local hot <const> = numbers:unsqueeze(2):eq(each):to{dtype = p.dtype}
   lazy.accuracy = p:argmax(2):to{dtype = p.dtype}:eq(numbers):to{dtype = "f64"}:mean()
   lazy.brier = ((p - hot) * (p - hot)):sum(2):mean()
 end
