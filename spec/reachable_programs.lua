@@ -61,7 +61,9 @@ return {
   sparse = function()
     local x <const>, y <const> = data()
     local m <const> = gb.gp.sgpr{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1}
-    return m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds()
+    local v <const>, r <const> = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1},
+      gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, q = "low_rank", rank = 2}
+    return m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds(), v, v.q, r.q
   end,
   fantasies = function()
     local m <const>, _, x <const> = fitted()

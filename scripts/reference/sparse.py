@@ -40,5 +40,6 @@ def bounds(noise):
     return vfe, fitc, upper, log_density(kernel(x, x) + np.diag(noise))
 
 
-for name, noise in (("one noise", np.full(n, 0.07)), ("known noise", known)):
-    print(name, "vfe %.12f fitc %.12f upper %.12f exact %.12f" % bounds(noise))
+if __name__ == "__main__":
+    for name, noise in (("one noise", np.full(n, 0.07)), ("known noise", known)):
+        print(name, "vfe %.12f fitc %.12f upper %.12f exact %.12f" % bounds(noise))

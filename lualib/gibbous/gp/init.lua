@@ -1,9 +1,9 @@
 --- Gaussian-process models.
 return require "gibbous.names"({exact = require "gibbous.gp.exact", laplace = require "gibbous.gp.laplace",
   multitask = require "gibbous.gp.tasks",
-  sgpr = require "gibbous.gp.sgpr",
+  sgpr = require "gibbous.gp.sgpr", svgp = require "gibbous.gp.svgp",
   inducing_points = require "gibbous.gp.inducing",
-  load = require "gibbous.gp.store".load}, "gb.gp", {"svgp", "classifier"}, {
+  load = require "gibbous.gp.store".load}, "gb.gp", {"classifier"}, {
   classification = "this version has regression only",
   regression = "gb.gp.exact",
   regressor = "gb.gp.exact",

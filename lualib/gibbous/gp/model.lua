@@ -133,7 +133,7 @@ local function merge(methods, tables)
 end
 
 local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited", "fields", "caches", "posterior", "observations",
-  "text", "methods", "implied", "words", "read", "parts", "settle", "units"}
+  "text", "methods", "implied", "words", "read", "parts", "settings", "settle", "units"}
 
 --- Defines a class of models. 'class' describes it, becomes it, and is given back with 'new':
 --   name          of the class, in saved files and as the type's name; one class a name
@@ -149,6 +149,7 @@ local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited
 --   methods       a list of tables of functions(self, ...), merged
 --   parts         fields, beside kernel, mean and likelihood, whose values have parameters and, in their metatables, a
 --                 __copy(self, copies)
+--   settings      fields of plain values that copies and files keep
 --   settle(self)  settles further parts when the model has been given data; units(self): units of their parameters, by parameter
 -- class.new(fields): a model with these fields, which it then owns.
 function M.define(class)
@@ -156,7 +157,8 @@ function M.define(class)
     if not DESCRIPTION[key] then core.raise("internal", ("a class of models has no '%s'"):format(tostring(key))) end
   end
   if class.posterior then posterior.check(class.posterior) end
-  local declared <const> = set_of(FIELDS, class.fields or {}, class.caches or {}, class.parts or {})
+  local declared <const> = set_of(FIELDS, class.fields or {}, class.caches or {}, class.parts or {},
+    class.settings or {})
   local guard <const>, meta <const> = guard_of(class.name, declared), {__name = class.name, class = class}
   local methods <const> = object.methods(meta, "a model", "m")
   merge(methods, class.methods)
@@ -206,6 +208,7 @@ function M.bare(self)
   if not f.inner then
     local parts <const> = M.copy_parts(f)
     for _, name in ipairs(M.class(self).parts or {}) do parts[name] = copied(f[name]) end
+    for _, name in ipairs(M.class(self).settings or {}) do parts[name] = f[name] end
     return M.class(self).new(parts)
   end
   local inner <const> = M.bare(f.inner)

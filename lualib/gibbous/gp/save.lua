@@ -70,7 +70,9 @@ function methods.save(self, path, opts)
     choice = w:record(g.choice, "choice"), class = not class.implied and class.name or nil, tasks = f.tasks, data = M.data_facts(f),
     objects = w.objects,
   }
-  for _, name in ipairs(class.parts or {}) do described[name] = w:value(f[name], name) end
+  for _, list in ipairs{class.parts or {}, class.settings or {}} do
+    for _, name in ipairs(list) do described[name] = w:value(f[name], name) end
+  end
   if f.x and o.data ~= false then
     described.x, described.y = w:value(f.x, "x"), w:value(f.y, "y")
     if o.caches ~= false then model.posterior(inner).write_state(w, inner, o.caches, described) end

@@ -62,3 +62,102 @@ local places = {}
 ---@field inducing integer  m
 ---@field n integer  rows
 local bounds = {}
+
+---@class gibbous.gp.svgp.options
+---@field kernel gibbous.kernel  the covariance of f
+---@field inducing integer|gibbous.tensor|gibbous.param  how many inducing points, m, or the points (m, d)
+---@field likelihood? gibbous.likelihood  of one latent function
+---@field noise? number|gibbous.param|gibbous.tensor  of Gaussian noise, in place of likelihood
+---@field mean? gibbous.mean|function|gibbous.block  the mean of f; default: gb.means.zero()
+---@field q? "full"|"diagonal"|"low_rank"  the covariance of the values at the points; default: "full"
+---@field rank? integer  of "low_rank"; default: 10
+---@field whiten? boolean  q is of v = L^-1 u, K_zz = L L'; false: of u; default: true
+---@field batch? integer  rows of a step, of all at most n; default: 1024
+---@field select? "kmeans"|"greedy"|"random"  as of gb.gp.sgpr
+---@field learn? boolean  false: a fit does not move the points; default: true
+---@field seed? integer  of the choice; default: 0
+
+--- A variational model: m inducing points, any likelihood of one latent function, minibatches of any number of rows, from memory or
+--- a file that gb.data.read maps. A full q moves by natural gradients, the rest by Adam. Computes in f64.
+--- Cost: a step takes O(m^2 (m + batch)) time and O(m (m + batch)) memory.
+---@param o gibbous.gp.svgp.options
+---@return gibbous.gp.svgp
+--- Errors: option, shape, nan.
+---@see svgp:fit
+---```lua
+--- local x = gb.rand(300, 2, {seed = 1})
+--- local y = gb.where((x:sum(2) - 1):abs():lt(0.3), 1.0, 0.0)
+--- local m = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 10, likelihood = gb.likelihoods.bernoulli{}, batch = 100}
+--- print(m:fit(x, y, {steps = 10}).log_likelihood)
+--- print(m:predict(gb.tensor{{0.5, 0.5}}).probabilities)
+---```
+function gb.gp.svgp(o) end
+
+--- A variational model, as gb.gp.svgp makes it.
+---@class gibbous.gp.svgp: gibbous.model
+---@field inducing gibbous.places  the inducing points; m:get "inducing.points" is their parameter
+---@field q gibbous.variational  the posterior of the values there
+---@field batch integer  rows of a step
+local svgp = {}
+
+---@class gibbous.gp.svgp.fit.options
+---@field steps? integer  default: 1000, unless epochs or seconds are given
+---@field epochs? number  in place of steps: passes over the rows
+---@field seconds? number  a time limit, the last pass included
+---@field batch? integer  rows of a step, at most n; default: the model's
+---@field lr? number  of Adam, in units of log parameters and of the spread of x, falling to 0 as a cosine does; default: 0.02
+---@field rate? number  of natural gradients, falling to a tenth; default: 0.1
+---@field seed? integer  of the order of rows; default: 0
+---@field polish? boolean  false: no last pass, which with Gaussian noise makes a full q the best there is; default: true
+---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, and stops the fit by returning false
+---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
+---@field budget? integer|string  bytes or "1 GiB": every step is planned within it, or refused
+
+--- Fits parameters, places and q: m:fit(x, y, o), or m:fit(o) to the data that the model holds. An epoch is a permutation of the rows
+--- that the seed fixes. The report's log_likelihood is the ELBO of all rows, its history that of the batches.
+---@param x gibbous.tensor  (n, d) or (n)
+---@param y gibbous.tensor  (n)
+---@param o gibbous.gp.svgp.fit.options?
+---@return gibbous.info
+--- Cost: a step takes O(m^2 (m + batch)), the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
+---```lua
+--- local x = gb.rand(300, 2, {seed = 1})
+--- local m = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 10, noise = 0.1}
+--- print(m:fit(x, (6 * x):sin():sum(2), {epochs = 2, batch = 100}).iterations)
+---```
+function svgp:fit(x, y, o) end
+
+--- A new model that has also seen k more points, with Gaussian noise and a full q, which takes their terms in.
+---@param x gibbous.tensor  (k, d) or (k)
+---@param y gibbous.tensor  (k)
+---@param o gibbous.model.condition.options?
+---@return gibbous.gp.svgp
+--- Cost: O(k m^2 + m^3). Errors: option, shape, dtype, nan; not_pd.
+---```lua
+--- local m = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = gb.linspace(0, 3, 5), noise = 0.1}
+--- print(m:condition(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}):predict(gb.tensor{1.5}).mean)
+---```
+function svgp:condition(x, y, o) end
+
+--- What the exact log marginal likelihood lies between at the present parameters and places, with Gaussian noise, whatever q is.
+---@return gibbous.bounds
+--- Cost: two passes over the rows, O(n m^2). Errors: option; not_pd.
+---```lua
+--- local x = gb.linspace(0, 6, 50)
+--- local m = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 8, noise = 0.1}
+--- m:fit(x, x:sin(), {steps = 3})
+--- print(m:bounds().gap_per_point)
+---```
+function svgp:bounds() end
+
+--- q, the posterior of the values at inducing points: its parameters.
+---@class gibbous.variational
+---@field kind string  "full", "diagonal", "low_rank"
+---@field whiten boolean  it is of whitened values
+---@field count integer  m
+---@field precision gibbous.param?  (m, m), of "full": the inverse of the covariance S
+---@field shift gibbous.param?  (m), of "full": S^-1 times the mean
+---@field mean gibbous.param?  (m), of the others
+---@field scale gibbous.param?  (m), of the others: S = diag(scale^2) + weights weights'
+---@field weights gibbous.param?  (m, rank), of "low_rank"
+local variational = {}

@@ -15,7 +15,7 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field log_prior number      of the free parameters, 0 without priors
 ---@field log_likelihood number the objective itself, nats: the log marginal likelihood, or the leave-one-out density
 ---@field log_likelihood_error number|nil  standard error of that, where a solver estimated it from random probes
----@field objective string      "mll" or "loo"; "vfe" or "fitc", the bound of a sparse model
+---@field objective string      "mll" or "loo"; "vfe" or "fitc", "elbo": the bound of a sparse model
 ---@field approximation table|nil  of a sparse model: what the data's likelihood lies between
 ---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
@@ -42,7 +42,7 @@ local Info <const> = object.record("gibbous.info", "the report of a fit",
 
 -- Objectives in words.
 local WHAT <const> = {mll = "log marginal likelihood", loo = "leave-one-out density",
-  vfe = "lower bound of the log marginal likelihood", fitc = "log marginal likelihood by FITC"}
+  vfe = "lower bound of the log marginal likelihood", fitc = "log marginal likelihood by FITC", elbo = "evidence lower bound"}
 
 -- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12

@@ -102,7 +102,7 @@ function M.solution(sums)
 end
 
 --- F of sums over n rows; traced: with the trace term.
-local function value_of(sums, n, traced)
+function M.value(sums, n, traced)
   local R <const>, a <const> = M.solution(sums)
   local v <const> = sums.quad - (sums.proj * a):sum() + 2 * R:diagonal():log():sum() + sums.logs + n * math.log(2 * math.pi)
   return (traced and v + sums.trace - sums.gram:diagonal():sum() or v) / 2
@@ -147,7 +147,7 @@ end
 function M.objective(self)
   local p <const> = M.data(self)
   local sums <const> = M.computed(p, M.sums(p), model.fields(self).budget)
-  return value_of(sums, p.n, p.kind == "vfe"):detach() + slopes(p, sums)
+  return M.value(sums, p.n, p.kind == "vfe"):detach() + slopes(p, sums)
 end
 
 --- A step as a plan has it: its second pass from sums that stand for those of the first, which it waits for.
@@ -166,7 +166,7 @@ function M.planned(self)
   for key, v in pairs(p) do second[key] = v end
   second.L = core.empty(m, m)
   second.U = triangular_solve(second.L, p.K)
-  return value_of(sums, p.n, p.kind == "vfe"):detach() + slopes(second, sums),
+  return M.value(sums, p.n, p.kind == "vfe"):detach() + slopes(second, sums),
     core.promise({}, "f64", function() return own.quad end, cost)
 end
 
@@ -193,7 +193,7 @@ function M.between(self)
   local f <const>, p <const> = model.fields(self), M.data(self)
   p.kind = "vfe"
   local sums <const> = M.computed(p, M.sums(p), f.budget)
-  local lower <const> = value_of(sums, p.n, true)
+  local lower <const> = M.value(sums, p.n, true)
   local left <const> = (p.k - squares(p.U)):sum()
   within(f.budget)(lower, left)
   local trace <const> = math.max(left:item(), 0.0)

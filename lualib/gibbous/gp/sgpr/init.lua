@@ -29,6 +29,9 @@ return function(opts)
   end
   if o.noise and o.likelihood then core.raise("option", what .. ": give noise or likelihood, not both") end
   local likelihood = o.likelihood
+  if likelihood and not likelihoods.is_gaussian(likelihood) then
+    core.raise("option", ("%s has Gaussian noise; gb.gp.svgp takes gb.likelihoods.%s"):format(what, likelihood.kind))
+  end
   if not likelihood then
     local noise <const> = o.noise or nil
     local is_vector <const> = not param.is(noise) and core.type(noise) == "tensor" and noise.ndim == 1
