@@ -63,7 +63,8 @@ return {
     local m <const> = gb.gp.sgpr{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1}
     local v <const>, r <const> = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1},
       gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, q = "low_rank", rank = 2}
-    return m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds(), v, v.q, r.q
+    local a <const> = gb.gp.auto{kernel = gb.kernels.rbf{}}
+    return a, select(2, a:fit(x, y, {seconds = 20})), m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds(), v, v.q, r.q
   end,
   fantasies = function()
     local m <const>, _, x <const> = fitted()

@@ -1,5 +1,6 @@
 --- Gaussian-process models.
-return require "gibbous.names"({exact = require "gibbous.gp.exact", laplace = require "gibbous.gp.laplace",
+return require "gibbous.names"({auto = require "gibbous.gp.auto", exact = require "gibbous.gp.exact",
+  laplace = require "gibbous.gp.laplace",
   multitask = require "gibbous.gp.tasks",
   sgpr = require "gibbous.gp.sgpr", svgp = require "gibbous.gp.svgp",
   inducing_points = require "gibbous.gp.inducing",

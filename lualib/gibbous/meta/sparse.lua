@@ -161,3 +161,60 @@ function svgp:bounds() end
 ---@field scale gibbous.param?  (m), of the others: S = diag(scale^2) + weights weights'
 ---@field weights gibbous.param?  (m, rank), of "low_rank"
 local variational = {}
+
+---@class gibbous.gp.auto.options
+---@field kernel gibbous.kernel  the covariance of f
+---@field mean? gibbous.mean|function|gibbous.block  the mean of f; default: gb.means.zero()
+---@field noise? number|gibbous.param|gibbous.tensor  of Gaussian noise
+---@field likelihood? gibbous.likelihood  in place of noise
+
+--- A maker of models: a:fit(x, y, {seconds = 600}) takes gb.gp.exact by a factor or by a solver, gb.gp.laplace, gb.gp.sgpr or
+--- gb.gp.svgp, by predicted time and memory, and fits it.
+---@param o gibbous.gp.auto.options
+---@return gibbous.gp.auto
+--- Errors: option.
+---```lua
+--- local x = gb.linspace(0, 6, 100)
+--- local m, info = gb.gp.auto{kernel = gb.kernels.rbf{}}:fit(x, x:sin(), {seconds = 10})
+--- print(info.kind, m:predict(gb.tensor{1.5}).mean)
+---```
+function gb.gp.auto(o) end
+
+--- A maker of models, as gb.gp.auto gives it.
+---@class gibbous.gp.auto
+local auto = {}
+
+---@class gibbous.gp.auto.fit.options
+---@field seconds? number  a limit of the whole; default: 600
+---@field budget? integer|string  bytes or "1 GiB"; default: what there is
+---@field seed? integer  of what is random; default: 0
+---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
+
+--- Chooses a model for the data, and fits it: the model, and which it is, why, and what was approximated by how much. Costs are
+--- predicted from plans; where the machine is slower, the fit ends at the limit with what it has.
+---@param x gibbous.tensor  (n, d) or (n)
+---@param y gibbous.tensor  (n)
+---@param o gibbous.gp.auto.fit.options?
+---@return gibbous.model
+---@return gibbous.auto_info
+--- Errors: option, shape, dtype, nan; refused where the smallest model does not fit the budget.
+---```lua
+--- local x = gb.linspace(0, 6, 100)
+--- local m, info = gb.gp.auto{kernel = gb.kernels.rbf{}}:fit(x, x:sin(), {seconds = 10})
+--- print(info.reason, info.approximated)
+---```
+function auto:fit(x, y, o) end
+
+--- Which model gb.gp.auto took, why, and what was approximated by how much.
+---@class gibbous.auto_info
+---@field kind string  "exact", "iterative", "laplace", "sgpr", "svgp"
+---@field reason string  why
+---@field inducing integer?  how many inducing points
+---@field approximated string  what, and by how much
+---@field bounds gibbous.bounds?  of a sparse model with Gaussian noise, where time allowed
+---@field costs table  {seconds, bytes}, predicted, by kind; refused, minimum: it does not fit
+---@field fit gibbous.info  the report of the fit
+---@field seconds number  all of it
+---@field limit number  of the seconds
+---@field budget integer  bytes
+local auto_info = {}

@@ -3,7 +3,8 @@
 -- The rows are taken as a sequence of permutations, one an epoch, cut into batches of one size; so a batch may have rows of two
 -- epochs, and every step has one plan. With Gaussian noise the first natural steps have rates 1, 1/2, 1/3, ..., the average of
 -- what the batches say, down to the rate that is kept; and after the last step one step of rate 1 on all rows makes q the best
--- there is for these parameters and places (Titsias 2009): the ELBO is then the collapsed bound.
+-- there is for these parameters and places (Titsias 2009): the ELBO is then the collapsed bound. Where values were not given, it
+-- begins with an exact fit to a few rows.
 local admission <const> = require "gibbous.admission"
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
@@ -11,6 +12,7 @@ local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
+local exact <const> = require "gibbous.gp.exact.class"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local new_report <const> = require "gibbous.gp.fit.report"
@@ -135,11 +137,20 @@ local function step(self, o, run, k, share)
   return value
 end
 
+-- Bytes of a pass over all rows without a budget: with more it would be no faster. Of m places, 16 matrices (m, m) at least.
+local PASS_BYTES <const> = 1 << 28
+
+--- The bytes that a pass over all rows may take.
+local function of_pass(self)
+  local f <const> = fields(self)
+  return f.budget or math.min(core.memory.room(), math.max(PASS_BYTES, 16 * 8 * f.q.count ^ 2 // 1 | 0))
+end
+
 --- Makes q the best there is with Gaussian noise, in one pass over all rows. Gives -ELBO.
 local function polish(self)
   local f <const>, p <const> = fields(self), bound.data(self)
   p.kind = "vfe"
-  local sums <const> = bound.computed(p, bound.sums(p), f.budget)
+  local sums <const> = bound.computed(p, bound.sums(p), of_pass(self))
   local precision <const> = (sums.gram + core.eye(#sums.gram)):detach()
   local shift <const>, L <const> = sums.proj:detach(), p.L:detach()
   core.eval(precision, shift, L)
@@ -153,7 +164,7 @@ function M.whole(self)
   local x, y, noise = batch(self)
   if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
   else x, y = core.lazy(x, y, {batch = 1}) end
-  return elbo.negative(self, x, y, 1, noise), f.budget
+  return elbo.negative(self, x, y, 1, noise)
 end
 
 -- Fits ------------------------------------------------------------------------------------------------------------------------
@@ -207,6 +218,27 @@ local function descend(self, o, run, start, steps)
   return "step limit reached", k
 end
 
+-- Rows that parameters without given values are first fitted to by a factor, and the steps of that.
+local FEW <const>, FIRST <const> = 500, 30
+
+--- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed: where steps on batches begin.
+local function begin_with_few(self, o)
+  local f <const> = fields(self)
+  local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
+  local few <const> = exact.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = "direct"}
+  local function take(t) return t:index(1, rows):to(WIDE):eval() end
+  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed})
+  if not (ok or descent.is_failed_start(err)) then error(err, 0) end
+end
+
+--- Has any free parameter of kernel, mean and noise no given value?
+local function is_open(list)
+  for _, p in ipairs(list) do
+    if param.is_open(p) and not p.fixed then return true end
+  end
+  return false
+end
+
 -- The share of a step that a pass of sums takes, a row.
 local PASS <const> = 0.4
 
@@ -216,8 +248,12 @@ local function fit(self, o, budget, masked)
   f.budget = budget
   local floor <const> = f.likelihood:set_floor(f.y)
   local everything <const> = param.collect(self)
+  local n <const>, open <const> = #f.x, is_open(everything)
   starts.begin(self, everything, nil)
-  local n <const> = #f.x
+  if open and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
+    begin_with_few(self, o)
+    f.likelihood:set_floor(f.y)
+  end
   local b <const> = M.batch_size(self, o, n)
   local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
@@ -240,8 +276,8 @@ local function fit(self, o, budget, masked)
     if run.polish and not interrupted and steps > 0 then
       last = polish(self)
     else
-      local lazy <const> = M.whole(self)
-      within(budget)(lazy)
+      local lazy <const> = M.whole(self):detach()
+      within(of_pass(self))(lazy)
       last = lazy:item()
     end
   end)
