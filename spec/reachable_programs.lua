@@ -71,6 +71,14 @@ return {
     local both <const> = gb.stack({y, y * 2}, 2)
     return m, m:fit(x, both, {steps = 2}), m:predict(x), m:score(x, both), m:draw(1), m:leave_one_out()
   end,
+  sparse = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.sgpr{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1}
+    local v <const>, r <const> = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1},
+      gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 4, q = "low_rank", rank = 2}
+    local a <const> = gb.gp.auto{kernel = gb.kernels.rbf{}}
+    return a, select(2, a:fit(x, y, {seconds = 20})), m, m:fit(x, y, {steps = 2}), m.inducing, m:bounds(), v, v.q, r.q
+  end,
   fantasies = function()
     local m <const>, _, x <const> = fitted()
     local f <const> = m:condition(x:slice(1, 1, 2), gb.randn(3, 2, {seed = 2}))

@@ -59,11 +59,12 @@ local function model(self, note)
   visit.kernel(self.kernel, note)
   visit.likelihood(self.likelihood, note)
   local inner <const> = require "gibbous.gp.model"
-  algorithm(inner.fields(inner.core(self)).active or self.solver, note)
+  local f <const> = inner.fields(inner.core(self))
+  algorithm(f.active or f.solver, note)
   if self.info then note(sources.optimiser[self.info.method]) end
 end
 
-for _, name in ipairs{"exact", "multitask", "laplace", "classifier"} do visit["gp." .. name] = model end
+for _, name in ipairs{"exact", "multitask", "laplace", "classifier", "sgpr", "svgp"} do visit["gp." .. name] = model end
 
 function visit.kmeans(km, note)
   local o <const> = rawget(km, "_fields").o

@@ -296,6 +296,14 @@ end
 --- Has the value not been given yet, so that a fit begins at the scale of the data? Any assignment closes a box.
 function M.is_open(p) return data(p).open == true end
 
+--- Marks a box that random starts leave where it is. Gives the box.
+function M.set_still(p)
+  data(p).still = true
+  return p
+end
+
+function M.is_still(p) return data(p).still == true end
+
 --- Marks the value of a box as one that was not given, if 'open'; else it stays as it is. Gives the box.
 function M.set_open(p, open)
   if open then data(p).open = true end

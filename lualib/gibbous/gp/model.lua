@@ -32,11 +32,12 @@ local PARTS <const> = {"kernel", "mean", "likelihood"}
 --   solve_info the solver's record behind the objective that was built last
 --   fitter     identity by which parameters know the model that fitted them last (gibbous.param)
 --   inner      the model that computes, where this one presents it; tasks: its number of outputs
+--   planned    true: of a copy that is only planned, where nothing is computed
 --   standardize scaling given   what the model scales itself (gp/scaling.lua): x and y are then scaled, given has them as they came
 --   names      of the columns of the data: {x, y, left} (gp/frames.lua); nil where they have none
 --   of_tasks points   of an inner model: its number of outputs, and the points (n, d) that its rows are of
 local FIELDS <const> = {"kernel", "mean", "likelihood", "x", "y", "absent", "solver", "active", "choice", "posterior", "state",
-  "info", "update", "solve_info", "fitter", "inner", "tasks", "of_tasks", "points", "standardize", "scaling",
+  "info", "update", "solve_info", "fitter", "planned", "inner", "tasks", "of_tasks", "points", "standardize", "scaling",
   "given", "names"}
 
 -- What new data make invalid, beside the caches of the class.
@@ -135,7 +136,7 @@ local function merge(methods, tables)
 end
 
 local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited", "fields", "caches", "posterior", "observations",
-  "text", "methods", "implied", "words", "read"}
+  "text", "methods", "implied", "words", "read", "parts", "settings", "settle", "units"}
 
 --- Defines a class of models. 'class' describes it, becomes it, and is given back with 'new':
 --   name          of the class, in saved files and as the type's name; one class a name
@@ -149,13 +150,18 @@ local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited
 --   implied       true: saved files do not name the class. words: algorithms, beside "auto" and "direct", that a file may name;
 --   read(r, parts, described)   a model without data from the parts in a file (gp/store.lua): by default new(parts)
 --   methods       a list of tables of functions(self, ...), merged
+--   parts         fields, beside kernel, mean and likelihood, whose values have parameters and, in their metatables, a
+--                 __copy(self, copies)
+--   settings      fields of plain values that copies and files keep
+--   settle(self)  settles further parts when the model has been given data; units(self): units of their parameters, by parameter
 -- class.new(fields): a model with these fields, which it then owns.
 function M.define(class)
   for key in pairs(class) do
     if not DESCRIPTION[key] then core.raise("internal", ("a class of models has no '%s'"):format(tostring(key))) end
   end
   if class.posterior then posterior.check(class.posterior) end
-  local declared <const> = set_of(FIELDS, class.fields or {}, class.caches or {})
+  local declared <const> = set_of(FIELDS, class.fields or {}, class.caches or {}, class.parts or {},
+    class.settings or {})
   local guard <const>, meta <const> = guard_of(class.name, declared), {__name = class.name, class = class}
   local methods <const> = object.methods(meta, "a model", "m")
   merge(methods, class.methods)
@@ -163,7 +169,7 @@ function M.define(class)
   function meta.__newindex(self, key) parameters.refuse_assignment(self, class.maker, key) end
   function meta.__children(self)
     local f <const>, out <const> = M.fields(M.core(self)), {}
-    for i, part in ipairs(PARTS) do out[i] = {part, f[part]} end
+    for _, part in M.each_part(M.core(self)) do out[#out + 1] = {part, f[part]} end
     return out
   end
   meta.__tostring = class.text
@@ -177,7 +183,21 @@ function M.define(class)
   return class
 end
 
+--- For every field of a model that computes whose value has parameters: its number and name.
+function M.each_part(self)
+  local list <const> = table.move(PARTS, 1, #PARTS, 1, {})
+  for _, name in ipairs(M.class(self).parts or {}) do list[#list + 1] = name end
+  return ipairs(list)
+end
+
 -- Copies ------------------------------------------------------------------------------------------------------------------
+
+--- An independent copy of a part. copies: param.copies().
+local function copied(part, copies)
+  local copy <const> = getmetatable(part).__copy
+  if copy then return copy(part, copies) end
+  return part:copy(copies)
+end
 
 --- The fields of an independent model that computes, without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
@@ -189,7 +209,12 @@ end
 --- An independent model of the same class without data.
 function M.bare(self)
   local f <const> = M.fields(self)
-  if not f.inner then return M.class(self).new(M.copy_parts(f)) end
+  if not f.inner then
+    local parts <const> = M.copy_parts(f)
+    for _, name in ipairs(M.class(self).parts or {}) do parts[name] = copied(f[name]) end
+    for _, name in ipairs(M.class(self).settings or {}) do parts[name] = f[name] end
+    return M.class(self).new(parts)
+  end
   local inner <const> = M.bare(f.inner)
   M.fields(inner).solver = f.solver
   return M.class(self).new{inner = inner, tasks = f.tasks, solver = f.solver, standardize = f.standardize}
@@ -204,7 +229,7 @@ function M.copy(self)
     return M.class(self).new(out)
   end
   local copies <const> = param.copies(true)
-  for _, part in ipairs(PARTS) do out[part] = out[part]:copy(copies) end
+  for _, part in M.each_part(self) do out[part] = copied(out[part], copies) end
   for _, list in ipairs{OF_VALUE, M.class(self).caches or {}} do
     for _, name in ipairs(list) do out[name] = nil end
   end
@@ -249,6 +274,8 @@ function M.set_data(self, x, y)
     for _, name in ipairs(list) do f[name] = nil end
   end
   resolve(f, x)
+  local settle <const> = M.class(self).settle
+  if settle then settle(self) end
   kernel_checks.symmetric(f.kernel, f.x, M.row_names(f))
 end
 

@@ -46,6 +46,10 @@
 --   solve(self, b) -> (n, r), record              C^-1 b; without it and weights functions cannot be drawn
 --   weights(self, prior, white, seed) -> (n, r), record   of k(., x) in functions drawn by Matheron's rule, for draws of the prior
 --                                                 at x (n, r) and the variance of white noise, or nil: by solve and the noise
+--   correct(self, prior, count, seed) -> places (p, d), weights (p, count)   in its place: functions of the posterior are
+--                                                 prior(t) + k(t, places) weights, for draws prior(t) (m, count)
+--   objective_name(self) -> name                  of what a fit without an objective minimises, for its report: "mll"
+--   approximation(self) -> record                 what was approximated, and by how much: nothing
 --   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
 --   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
 local core <const> = require "gibbous.core"
@@ -66,6 +70,8 @@ local defaults <const> = {
   check_options = function() end,
   guarded = function(_, _, f) return f() end,
   announce = function() end,
+  objective_name = function() return "mll" end,
+  approximation = function() end,
   write_state = function() end,
   read_state = function() end,
 }
@@ -76,7 +82,7 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {dtype = true, step = true, solve = true, weights = true, leave_one_out = true}
+local OPTIONAL <const> = {dtype = true, step = true, solve = true, weights = true, correct = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

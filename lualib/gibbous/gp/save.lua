@@ -75,6 +75,9 @@ function methods.save(self, path, opts)
     objects = w.objects, names = f.names, standardize = scaling.write(w, f.standardize, "standardize"),
     scaling = scaling.write(w, f.scaling, "scaling"),
   }
+  for _, list in ipairs{class.parts or {}, class.settings or {}} do
+    for _, name in ipairs(list) do described[name] = w:value(f[name], name) end
+  end
   if f.x and o.data ~= false then
     described.x, described.y = w:value(scaling.held(self, "x"), "x"), w:value(scaling.held(self, "y"), "y")
     if o.caches ~= false then model.posterior(inner).write_state(w, inner, o.caches, described) end

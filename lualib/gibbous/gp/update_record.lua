@@ -5,7 +5,7 @@ local object <const> = require "gibbous.object"
 
 ---@class gibbous.gp.update
 ---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by
---- Kronecker structure, "mode" by Newton's method, "none": left for later
+--- Kronecker structure, "sums" over the rows of a sparse model, "mode" by Newton's method, "none": left for later
 ---@field rows integer      observations that were worked in
 ---@field onto integer      observations that were there already: 0 from the start
 ---@field seconds number
@@ -18,7 +18,7 @@ local Update <const> = object.record("gibbous.gp.update", "an update", "reason s
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
 local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed",
-  mode = "sought the mode of"}
+  mode = "sought the mode of", sums = "summed"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end

@@ -118,6 +118,7 @@ local draw = {}
 ---@field n integer  values of y
 ---@field masked integer  values of y left out by missing = "mask"
 ---@field tasks integer?  of a model of several outputs
+---@field approximation gibbous.bounds?  of a sparse model: what was approximated, by how much
 ---@field seconds number  it took
 ---@field bytes integer  the most held since the report was last reset
 ---@field interrupted boolean  Ctrl-C or on_step stopped it
@@ -135,7 +136,7 @@ local choice = {}
 
 --- What a model did last to be ready for predictions, of m.update.
 ---@class gibbous.gp.update
----@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "none": left for later
+---@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "sums" over the rows of a sparse model, "none": left for later
 ---@field rows integer  observations that were worked in
 ---@field onto integer  observations that were there already
 ---@field seconds number  it took

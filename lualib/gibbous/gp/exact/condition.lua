@@ -146,4 +146,4 @@ function methods.condition(self, x, y, opts)
   return out
 end
 
-return {methods = methods}
+return {methods = methods, noise_of = noise_of}

@@ -58,7 +58,7 @@ local MOST <const> = 4096                  -- steps of a history; of a longer on
 --- The history of a fit: its steps as they are made.
 function M.new_history() return {list = {}, stride = 1, seen = 0} end
 
-local function record(history, s)
+function M.record(history, s)
   local list <const> = history.list
   history.seen = history.seen + 1
   if (history.seen - 1) % history.stride ~= 0 then return end
@@ -104,7 +104,7 @@ local function optimise(self, worker, o, run, line, before, place)
     s.step, s.value = s.step + before, s.value + run.shift
     core.fit_at(s.step, s.value)
     place.best = best
-    record(run.history, s)
+    M.record(run.history, s)
     if line then line(s) end
     if o.on_step then return o.on_step(s) end
   end

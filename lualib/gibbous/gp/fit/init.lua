@@ -15,6 +15,7 @@ local restarts <const> = require "gibbous.gp.fit.restarts"
 local resume <const> = require "gibbous.gp.fit.resume"
 local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
+local within <const> = require "gibbous.gp.within"
 
 local fields <const> = model.fields
 
@@ -37,16 +38,6 @@ local function check_priors(list, names)
       core.raise("option", ("fit: the prior of '%s', %s, has density 0 at its value %s"):format(names[i], tostring(p.prior),
         p.ndim == 0 and ("%g"):format(p.value:item()) or "of shape " .. tostring(p.shape)))
     end
-  end
-end
-
---- How tensors are computed within a budget: by a plan that must fit it.
-local function within(budget)
-  if budget == nil then return core.eval end
-  return function(...)
-    local plan <const> = core.plan({...}, {budget = budget})
-    plan:run()
-    plan:close()
   end
 end
 
@@ -106,7 +97,7 @@ local function fit(self, o, budget, masked, from, scaled)
   local seconds <const> = (more.seconds or 0) + core.clock() - start
   f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, shared = shared,
     log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
-    objective = o.objective or "mll", shift = scaled.shift, notes = scaled.notes})
+    objective = o.objective or of.objective_name(self), shift = scaled.shift, notes = scaled.notes})
   local keeps <const> = at and can_go_on(best, total)
   return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, history = run.history,
     units = run.units, seconds = seconds, masked = masked}

@@ -31,6 +31,7 @@ function methods.plan(self, x, y, o)
   if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)") end
   x, y = frames.data(self, x, y, o.inputs, "plan")
   local other <const> = model.bare(self)
+  model.fields(model.core(other)).planned = true
   if x == nil then
     data.check_session("plan", f.x.device)
     form.fill(other, f.x, f.y, "plan")

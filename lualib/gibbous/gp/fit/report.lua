@@ -15,7 +15,8 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field log_prior number      of the free parameters, 0 without priors
 ---@field log_likelihood number the objective itself, nats: the log marginal likelihood, or the leave-one-out density
 ---@field log_likelihood_error number|nil  standard error of that, where a solver estimated it from random probes
----@field objective string      "mll" or "loo"
+---@field objective string      "mll" or "loo"; "vfe" or "fitc", "elbo": the bound of a sparse model
+---@field approximation table|nil  of a sparse model: what the data's likelihood lies between
 ---@field gradient_norm number  of the value by the unconstrained parameters, at the best point
 ---@field active_bounds string[]  paths of free parameters that lie at a bound
 ---@field shared string[]      paths of free parameters that another model had fitted before: its predictions changed with them
@@ -37,7 +38,11 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field interrupted boolean
 ---@field method string
 local Info <const> = object.record("gibbous.info", "the report of a fit",
-  "gradient_norm log_likelihood_error noise_floor tasks why")
+  "gradient_norm log_likelihood_error noise_floor tasks why approximation")
+
+-- Objectives in words.
+local WHAT <const> = {mll = "log marginal likelihood", loo = "leave-one-out density",
+  vfe = "lower bound of the log marginal likelihood", fitc = "log marginal likelihood by FITC", elbo = "evidence lower bound"}
 
 -- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
@@ -66,7 +71,7 @@ local function warnings(self)
 end
 
 function Info.__tostring(self)
-  local what <const> = self.objective == "loo" and "leave-one-out density" or "log marginal likelihood"
+  local what <const> = WHAT[self.objective]
   local likelihood <const> = self.log_likelihood > -math.huge and ("%s %.4f"):format(what, self.log_likelihood)
     or "stopped before the first " .. what
   local data <const> = self.tasks and ("%s of %s"):format(counted(self.n, "value"), counted(self.tasks, "task"))
@@ -83,6 +88,7 @@ function Info.__tostring(self)
   if self.precision ~= self.dtype then text = text .. "; finished in " .. self.precision end
   if self.setbacks > 0 then text = text .. ("; %s undone"):format(counted(self.setbacks, "step")) end
   if self.why then text = text .. "\n  " .. tostring(self.why) end
+  if self.approximation then text = text .. "\n  " .. tostring(self.approximation) end
   for _, line in ipairs(warnings(self)) do text = text .. "\n  " .. line end
   return text
 end
@@ -126,6 +132,7 @@ return function(self, best, total, more)
     history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
     parameters = parameter_values(self), interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
+  out.approximation = model.posterior(self).approximation(self)
   local told <const> = notes(self, out, more.shift)
   local further <const> = more.notes or {}
   out.notes = table.move(further, 1, #further, #told + 1, told)

@@ -2,6 +2,7 @@
 local core <const> = require "gibbous.core"
 local descent <const> = require "gibbous.gp.fit.descent"
 local model <const> = require "gibbous.gp.model"
+local param <const> = require "gibbous.param"
 local shallow_copy <const> = require "gibbous.shallow_copy"
 local starts <const> = require "gibbous.gp.fit.starts"
 
@@ -48,7 +49,7 @@ local function scatter(list, start, scales, seed, attempt)
   descent.set_raw(list, start)
   local stream = 0
   for _, p in ipairs(list) do
-    if not p.fixed then
+    if not p.fixed and not param.is_still(p) then
       stream = stream + 1
       starts.put(p, scales)
       local raw <const> = p.raw

@@ -192,7 +192,8 @@ end
 --- The units of parameters, by parameter: those in units of y are told in standard deviations of y, or descents would see little
 -- of them where y is large.
 function M.units(self)
-  local f <const>, out <const> = model.fields(self), {}
+  local f <const>, units <const> = model.fields(self), model.class(self).units
+  local out <const> = units and units(self) or {}
   if not likelihoods.is_gaussian(f.likelihood) then return out end
   local list <const> = in_units_of_y(f)
   local spread <const> = #list > 0 and #f.y > 1 and f.y:to{dtype = "f64"}:std():item() or 0

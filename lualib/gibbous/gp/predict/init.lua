@@ -69,7 +69,7 @@ local function record_of(self, points, inputs, o)
     cost = function(key) return asked(of.cost, key) end,
     announce = function(key) asked(of.announce, key) end,
     observed = observed_by(likelihood, at),
-    draw = (not holds_data(model.fields(self)) or of.solve or of.weights)
+    draw = (not holds_data(model.fields(self)) or of.solve or of.weights or of.correct)
       and function(count, settings) return at(pathwise.new, held, inputs, count, settings) end or nil,
   })
 end

@@ -52,7 +52,7 @@ end
 -- and values((count, m'), m).
 function M.new(self, like, count, o, view)
   local of <const>, held <const> = model.posterior(self), model.fields(self).x
-  if held and #held > 0 and not (of.solve or of.weights) then
+  if held and #held > 0 and not (of.solve or of.weights or of.correct) then
     core.raise("option", "draw: functions of a model of this class cannot be drawn")
   end
   local worker <const> = held and #held > 0 and of.worker(self) or self
@@ -60,12 +60,16 @@ function M.new(self, like, count, o, view)
   local wide <const> = {dtype = held and #held > 0 and of.dtype or (f.x or like).dtype}
   local x <const>, kernel <const>, mean <const> = f.x and f.x:to(wide):eval(), f.kernel, f.mean
   local prior <const>, white <const> = features.draw(kernel, like:to(wide), count, o.features, o.seed)
-  local weights, info
-  if x and #x > 0 then weights, info = correction(worker, x, prior, white, count, o.seed) end
+  local places, weights, info = x, nil, nil
+  if x and #x > 0 and of.correct then
+    places, weights = of.correct(worker, prior, count, o.seed)
+  elseif x and #x > 0 then
+    weights, info = correction(worker, x, prior, white, count, o.seed)
+  end
   local at <const> = param.remember(worker)
   local function values(t)
     local v = mean(t):unsqueeze(2) + prior(t)
-    if weights then v = v + kernel(t, x):matmul(weights) end
+    if weights then v = v + kernel(t, places):matmul(weights) end
     return v:t()
   end
   local function of_inputs(t) return at(values, t:to(wide)):to{dtype = t.dtype} end

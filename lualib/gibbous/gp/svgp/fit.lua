@@ -1,0 +1,316 @@
+--- Fits of variational models: minibatches in an order that the seed fixes; natural gradients for a full q, Adam for the rest.
+--
+-- The rows are taken as a sequence of permutations, one an epoch, cut into batches of one size; so a batch may have rows of two
+-- epochs, and every step has one plan. With Gaussian noise the first natural steps have rates 1, 1/2, 1/3, ..., the average of
+-- what the batches say, down to the rate that is kept; and after the last step one step of rate 1 on all rows makes q the best
+-- there is for these parameters and places (Titsias 2009): the ELBO is then the collapsed bound. Where values were not given, it
+-- begins with an exact fit to a few rows.
+local admission <const> = require "gibbous.admission"
+local bound <const> = require "gibbous.gp.sgpr.bound"
+local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
+local data <const> = require "gibbous.gp.data"
+local descent <const> = require "gibbous.gp.fit.descent"
+local elbo <const> = require "gibbous.gp.svgp.elbo"
+local exact <const> = require "gibbous.gp.exact.class"
+local likelihoods <const> = require "gibbous.likelihoods"
+local model <const> = require "gibbous.gp.model"
+local new_report <const> = require "gibbous.gp.fit.report"
+local observations <const> = require "gibbous.gp.observations"
+local options <const> = require "gibbous.options"
+local param <const> = require "gibbous.param"
+local progress_line <const> = require "gibbous.progress_line"
+local raised <const> = require "gibbous.raised"
+local starts <const> = require "gibbous.gp.fit.starts"
+local variational <const> = require "gibbous.gp.svgp.variational"
+local within <const> = require "gibbous.gp.within"
+
+local M <const> = {}
+local fields <const> = model.fields
+
+local STEPS <const>, LR <const>, RATE <const> = 1000, 0.02, 0.1
+-- The rate of natural steps does not fall below this part of itself towards the end of a fit.
+local LEAST <const> = 0.1
+local WIDE <const> = {dtype = "f64"}
+
+-- Batches -------------------------------------------------------------------------------------------------------------------------
+
+--- The rows of batch k (from 1) of b of n rows, (b) of i64.
+function M.rows_of(k, b, n, seed, known)
+  local function order(epoch)
+    if known.epoch ~= epoch then
+      known.before, known.epoch = known.epoch == epoch - 1 and known.order or nil, epoch
+      known.order = core.randperm(n, {seed = seed * 7919 + epoch}):eval()
+    end
+    return known.order
+  end
+  local first <const> = (k - 1) * b
+  local epoch <const>, at <const> = first // n, first % n
+  local own <const> = order(epoch)
+  if at + b <= n then return own:slice(1, at + 1, at + b):eval() end
+  local rest <const> = own:slice(1, at + 1, n)
+  return core.cat({rest, order(epoch + 1):slice(1, 1, at + b - n)}, 1):eval()
+end
+
+--- Rows of the data as leaves of f64: x, y, and known noise.
+local function batch(self, rows)
+  local f <const> = fields(self)
+  local known <const> = f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil
+  local function take(t) return t and (rows and t:index(1, rows) or t):to(WIDE) end
+  local x <const>, y <const>, noise <const> = take(f.x), take(f.y), take(known)
+  if rows then core.eval{x, y, noise} end
+  return x, y, noise
+end
+M.batch = batch
+
+-- Adam ------------------------------------------------------------------------------------------------------------------------
+
+--- New unconstrained values of parameters by their slopes, lazy; state: moments by parameter, which the caller computes and keeps.
+-- Source: Kingma & Ba (2015), algorithm 1.
+local function adam(run, list, slopes, lr, k)
+  local out <const> = {}
+  for i, p in ipairs(list) do
+    local unit <const> = run.units[p] or 1.0
+    local g <const> = slopes[i] * unit
+    local was <const> = run.moments[p] or {m = 0.0 * g, v = 0.0 * g}
+    local m <const>, v <const> = 0.9 * was.m + 0.1 * g, 0.999 * was.v + 0.001 * g * g
+    local step <const> = lr * unit * (m / (1 - 0.9 ^ k)) / ((v / (1 - 0.999 ^ k)):sqrt() + 1e-8)
+    out[i] = {p = p, m = m:detach(), v = v:detach(), raw = (p.raw - step):detach()}
+  end
+  return out
+end
+
+-- Steps -----------------------------------------------------------------------------------------------------------------------
+
+--- The tensors of a step on these rows: -ELBO with priors, its slopes by the free parameters, and of a full q the natural
+-- parameters after a step of this rate.
+function M.tensors(self, list, x, y, noise, scale, rate)
+  local f <const> = fields(self)
+  local full <const> = f.q.kind == "full"
+  local value, precision, shift, L
+  if full then value, precision, shift, L = elbo.step(self, x, y, scale, rate, noise) end
+  if not (full and f.q.whiten) then value = elbo.negative(self, x, y, scale, noise) end
+  local prior <const>, raws <const> = param.log_prior(list), {}
+  if prior then value = value - prior end
+  for i, p in ipairs(list) do raws[i] = p.raw end
+  local slopes <const> = #raws > 0 and core.grad(value, raws, {unused = "zero"}) or {}
+  return {value = value:detach(), slopes = slopes, precision = precision and precision:detach(), shift = shift and shift:detach(),
+    L = L and L:detach()}
+end
+
+--- The free parameters of a model.
+function M.free(self)
+  local out <const> = {}
+  for _, p in ipairs((param.collect(self))) do out[#out + 1] = not p.fixed and p or nil end
+  return out
+end
+
+local function put(self, t, moved, run)
+  local f <const> = fields(self)
+  if t.precision then variational.put(f.q, t.precision, t.shift, t.L) end
+  for _, one in ipairs(moved) do
+    one.p.raw = one.raw
+    run.moments[one.p] = {m = one.m, v = one.v}
+  end
+end
+
+--- Step k: the value before it. Computes everything at once.
+local function step(self, o, run, k, share)
+  local n <const>, b <const> = #fields(self).x, run.batch
+  local fall <const> = 0.5 * (1 + math.cos(math.pi * share))
+  local rate = o.rate * math.max(fall, LEAST)
+  if run.gaussian then rate = math.max(rate, 1 / k) end
+  local x <const>, y <const>, noise <const> = batch(self, b < n and M.rows_of(k, b, n, o.seed, run.known) or nil)
+  local t <const> = M.tensors(self, run.list, x, y, noise, n / b, rate)
+  local moved <const> = adam(run, run.list, t.slopes, o.lr * fall, k)
+  local all <const> = {t.value, t.precision, t.shift, t.L}
+  for _, one in ipairs(moved) do
+    table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
+  end
+  run.realise(table.unpack(all))
+  local value <const> = t.value:item()
+  if value ~= value or math.abs(value) == math.huge then
+    core.raise("nan", ("fit: the ELBO of step %d is not finite; a smaller lr, now %g, or rate, now %g, may keep it so"):format(k,
+      o.lr, o.rate))
+  end
+  put(self, t, moved, run)
+  return value
+end
+
+-- Bytes of a pass over all rows without a budget: with more it would be no faster. Of m places, 16 matrices (m, m) at least.
+local PASS_BYTES <const> = 1 << 28
+
+--- The bytes that a pass over all rows may take.
+local function of_pass(self)
+  local f <const> = fields(self)
+  return f.budget or math.min(core.memory.room(), math.max(PASS_BYTES, 16 * 8 * f.q.count ^ 2 // 1 | 0))
+end
+
+--- Makes q the best there is with Gaussian noise, in one pass over all rows. Gives -ELBO.
+local function polish(self)
+  local f <const>, p <const> = fields(self), bound.data(self)
+  p.kind = "vfe"
+  local sums <const> = bound.computed(p, bound.sums(p), of_pass(self))
+  local precision <const> = (sums.gram + core.eye(#sums.gram)):detach()
+  local shift <const>, L <const> = sums.proj:detach(), p.L:detach()
+  core.eval(precision, shift, L)
+  variational.put(f.q, precision, shift, L)
+  return bound.value(sums, p.n, true):item()
+end
+
+--- -ELBO of all rows, streamed.
+function M.whole(self)
+  local f <const> = fields(self)
+  local x, y, noise = batch(self)
+  if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
+  else x, y = core.lazy(x, y, {batch = 1}) end
+  return elbo.negative(self, x, y, 1, noise)
+end
+
+-- Fits ------------------------------------------------------------------------------------------------------------------------
+
+local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
+  rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
+  on_step = "function", budget = "any", missing = data.missing, polish = "boolean"}
+
+--- How many rows a step has: as asked for, or the model's, of n.
+function M.batch_size(self, o, n)
+  local b <const> = o.batch or fields(self).batch
+  if o.batch and b > n then
+    core.raise("option", ("fit: a batch of %s is larger than the data, %s: batch = %d at most"):format(counted(b, "row"),
+      counted(n, "row"), n))
+  end
+  if b < 1 then core.raise("option", "fit: a batch has 1 row or more") end
+  return math.min(b, n)
+end
+
+--- The steps to make at most. epochs and steps are two ways to say one thing.
+local function limits(o, n, b)
+  if o.steps and o.epochs then core.raise("option", "fit: give steps or epochs, not both") end
+  local steps <const> = o.epochs and math.max(1, math.ceil(o.epochs * n / b)) or o.steps
+  return steps or not o.seconds and STEPS or math.maxinteger
+end
+
+--- Runs the steps; why they ended, and how many there were.
+local function descend(self, o, run, start, steps)
+  local QUICK <const> = 0.5
+  local line <const>, history = {last = start}, run.history
+  local k, average, last = 0, nil, 0                -- last: seconds of the last step, but for the first, which is planned
+  local function elapsed() return core.clock() - start end
+  while k < steps do
+    local spent <const> = elapsed()
+    local reserve <const> = run.polish and run.share * last or 0
+    if o.seconds and spent + reserve >= o.seconds then return "time limit reached", k end
+    local share <const> = math.max((steps < math.maxinteger and k / steps or 0), o.seconds and (spent + reserve) / o.seconds or 0)
+    local value <const> = step(self, o, run, k + 1, math.min(share, 1))
+    k, last = k + 1, k > 0 and elapsed() - spent or 0
+    average = average and 0.95 * average + 0.05 * value or value
+    descent.record(history, {step = k, value = value})
+    core.fit_at(k, value)
+    if elapsed() > QUICK and progress_line.is_due(line, core.clock()) then
+      progress_line.say(("fit step %d  ELBO about %.4f"):format(k, -average))
+      run.said = true
+    end
+    if o.on_step and o.on_step{step = k, value = value} == false then
+      error(core.error("interrupted", "stopped by on_step"), 0)
+    end
+  end
+  return "step limit reached", k
+end
+
+-- Rows that parameters without given values are first fitted to by a factor, and the steps of that.
+local FEW <const>, FIRST <const> = 500, 30
+
+--- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed: where steps on batches begin.
+local function begin_with_few(self, o)
+  local f <const> = fields(self)
+  local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
+  local few <const> = exact.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = "direct"}
+  local function take(t) return t:index(1, rows):to(WIDE):eval() end
+  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed})
+  if not (ok or descent.is_failed_start(err)) then error(err, 0) end
+end
+
+--- Has any free parameter of kernel, mean and noise no given value?
+local function is_open(list)
+  for _, p in ipairs(list) do
+    if param.is_open(p) and not p.fixed then return true end
+  end
+  return false
+end
+
+-- The share of a step that a pass of sums takes, a row.
+local PASS <const> = 0.4
+
+local function fit(self, o, budget, masked)
+  local f <const> = fields(self)
+  local start <const> = core.clock()
+  f.budget = budget
+  local floor <const> = f.likelihood:set_floor(f.y)
+  local everything <const> = param.collect(self)
+  local n <const>, open <const> = #f.x, is_open(everything)
+  starts.begin(self, everything, nil)
+  if open and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
+    begin_with_few(self, o)
+    f.likelihood:set_floor(f.y)
+  end
+  local b <const> = M.batch_size(self, o, n)
+  local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
+    gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
+    share = PASS * n / b}
+  run.polish = run.gaussian and f.q.kind == "full" and o.polish ~= false
+  local steps <const> = limits(o, n, b)
+  core.fit_begin(steps < math.maxinteger and steps or STEPS)
+  f.active, f.state = "svgp", nil
+  local reason, k = "step limit reached", 0
+  local ok <const>, err <const> = pcall(model.posterior(self).guarded, self, "fit", function()
+    reason, k = descend(self, o, run, start, steps)
+  end)
+  core.fit_end()
+  if run.said then progress_line.clear() end
+  local interrupted <const> = not ok and raised.is(err, "interrupted")
+  if not ok and not interrupted then error(err, 0) end
+  if interrupted then reason, k = tostring(err.message), run.history.seen end
+  local last
+  model.posterior(self).guarded(self, "fit", function()
+    if run.polish and not interrupted and steps > 0 then
+      last = polish(self)
+    else
+      local lazy <const> = M.whole(self):detach()
+      within(of_pass(self))(lazy)
+      last = lazy:item()
+    end
+  end)
+  local prior <const> = param.log_prior(run.list)
+  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = false, reason = reason, iterations = k,
+    interrupted = interrupted, method = "adam", precision = "f64"},
+    {evaluations = k, setbacks = 0, failed_starts = 0, restarts = 0},
+    {seconds = core.clock() - start, masked = masked, floor = floor, shared = {}, log = descent.new_log(),
+      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo"})
+  return f.info
+end
+
+local methods <const> = {}
+M.methods = methods
+
+--- Fits all free parameters, the places and q to the data: m:fit(x, y, o), or m:fit(o) to those that the model holds. x (n, d) or
+-- (n); y (n), which may be arrays that gb.data.read has mapped.
+-- o: steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
+--    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
+--    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
+--    makes q the best there is.
+--    on_step: gets {step, value}, -ELBO of the batch, and stops the fit by returning false. missing, budget: as of other models.
+-- Cost of a step: O(m^2 (m + batch)); of the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
+---@return gibbous.fit_info
+function methods.fit(self, x, y, o)
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  o = options.parse(o, SPEC, "fit")
+  o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
+  local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
+  if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
+  admission.ask(function() return self:plan(x, y, {missing = o.missing}).peak end)
+  local masked <const> = observations.take(self, x, y, "fit", o.missing)
+  return fit(self, o, budget, masked)
+end
+
+return M

@@ -1,0 +1,78 @@
+--- gb.gp.auto: which model it takes for which data, time and memory, by plans at fixed rates; what it reports.
+local choice <const> = require "gibbous.gp.auto.choice"
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local raises <const> = support.raises
+local K <const> = gb.kernels
+
+local function data(n)
+  local x <const> = gb.rand(n, 2, {seed = 1}):eval()
+  return x, ((5 * x):sin():sum(2) + 0.1 * gb.randn(n, {seed = 2})):eval()
+end
+
+local function make(kind, m)
+  if kind == "sgpr" then return gb.gp.sgpr{kernel = K.matern52{}, inducing = m} end
+  if kind == "svgp" then return gb.gp.svgp{kernel = K.matern52{}, inducing = m} end
+  return gb.gp.exact{kernel = K.matern52{}, solver = kind == "exact" and "direct" or "auto"}
+end
+
+--- What is chosen for n rows, by plans alone.
+local function chosen(n, seconds, budget)
+  local x <const>, y <const> = data(n)
+  return choice.decide(make, x, y, seconds, budget, true)
+end
+
+describe("the choice of gb.gp.auto", function()
+  it("is exact where time and memory allow, and inducing points else, more of them in more time", function()
+    assert.equal("exact", chosen(300, 60, 2 ^ 30).kind)
+    local short <const>, long <const> = chosen(20000, 5, 2 ^ 28), chosen(20000, 100, 2 ^ 28)
+    assert.is_true(short.kind == "svgp" or short.kind == "sgpr")
+    assert.is_true(long.inducing > short.inducing)
+    for _, how in ipairs{short, long} do
+      assert.is_true(how.costs.exact.refused)                    -- 3.2 GB
+      assert.matches("inducing points.* are as many as time and memory allow", how.reason)
+    end
+  end)
+
+  it("keeps to the budget, and says what the least would take", function()
+    local wide <const>, narrow <const> = chosen(20000, 100, 2 ^ 30), chosen(20000, 100, 2 ^ 23)
+    assert.is_true(narrow.inducing < wide.inducing)
+    assert.is_true(narrow.costs[narrow.kind].bytes <= 2 ^ 23)
+    raises("refused", "the smallest model, of 16 inducing points", chosen, 20000, 100, 2000)
+  end)
+end)
+
+describe("gb.gp.auto", function()
+  it("gives a fitted model, and says which, why, and what was approximated", function()
+    local x <const>, y <const> = data(200)
+    local m <const>, info <const> = gb.gp.auto{kernel = K.matern52{}}:fit(x, y, {seconds = 60})
+    assert.same({"exact", "nothing was approximated"}, {info.kind, info.approximated})
+    assert.is_true(m:score(x, y).rmse < 0.15 and info.fit.converged)
+    assert.matches("^auto: exact, it approximates nothing, and it fits %(predicted: exact about", tostring(info))
+  end)
+
+  it("reports the gap of a sparse model, and ends at its limit", function()
+    local x <const>, y <const> = data(6000)
+    local m <const>, info <const> = gb.gp.auto{kernel = K.matern52{}}:fit(x, y, {seconds = 4, budget = "20 MiB"})
+    assert.is_true(info.kind == "sgpr" or info.kind == "svgp")
+    assert.equal(info.inducing, m.inducing.count)
+    assert.is_true(info.approximated:find("gap", 1, true) ~= nil or info.approximated:find("m:bounds()", 1, true) ~= nil)
+    if info.bounds then assert.is_true(info.bounds.lower <= info.bounds.upper) end
+    assert.is_true(m:score(x, y).rmse < 0.2)
+  end)
+
+  it("takes likelihoods that are not Gaussian", function()
+    local x <const>, y <const> = data(150)
+    local m <const>, info <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.bernoulli{}}:fit(x,
+      gb.where(y:gt(0), 1.0, 0.0), {seconds = 60})
+    assert.equal("laplace", info.kind)
+    assert.is_true(m:score(x, gb.where(y:gt(0), 1.0, 0.0)).accuracy > 0.9)
+  end)
+
+  it("refuses what makes no sense", function()
+    raises("option", "gb.gp.auto: a kernel is needed", gb.gp.auto, {})
+    raises("option", "give noise or likelihood, not both", gb.gp.auto,
+      {kernel = K.rbf{}, noise = 1, likelihood = gb.likelihoods.gaussian(1)})
+    raises("option", "cannot be assigned", function() gb.gp.auto{kernel = K.rbf{}}.kernel = 1 end)
+  end)
+end)

@@ -1,0 +1,223 @@
+--- Variational models: the ELBO against GPyTorch (scripts/reference/elbo.py) and the collapsed bound, gradients, natural gradients,
+-- minibatches, the surface that they share with exact models.
+local elbo <const> = require "gibbous.gp.svgp.elbo"
+local fit <const> = require "gibbous.gp.svgp.fit"
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+local K <const> = gb.kernels
+
+local n <const>, m <const> = 40, 7
+local i <const>, j <const> = gb.range(0, n - 1, 1, {dtype = "f64"}), gb.range(0, m - 1, 1, {dtype = "f64"})
+local x <const> = gb.stack({(1.7 * i + 0.3):sin(), (2.3 * i):cos()}, 2):eval()
+local y <const> = ((3 * x:select(2, 1)):sin() + x:select(2, 2) ^ 2 + 0.1 * (11 * i):cos()):eval()
+local z <const> = gb.stack({(2.9 * j + 1):sin(), (1.1 * j + 0.5):cos()}, 2):eval()
+local classes <const> = gb.where(y:gt(0.5), 1.0, 0.0):eval()
+local at <const>, there <const> = gb.rand(6, 2, {seed = 3}):eval(), gb.randn(6, {seed = 4}):eval()
+
+local function kernel() return K.matern52{lengthscale = {0.8, 1.1}, variance = 1.3} end
+
+local function new(o)
+  local all <const> = {kernel = kernel(), inducing = z, noise = not (o and o.likelihood) and 0.07 or nil}
+  for key, v in pairs(o or {}) do all[key] = v end
+  return gb.gp.svgp(all)
+end
+
+local function collapsed(o)
+  local all <const> = {kernel = kernel(), inducing = z, noise = 0.07}
+  for key, v in pairs(o or {}) do all[key] = v end
+  return gb.gp.sgpr(all):condition(x, y)
+end
+
+--- A model that holds data, with the q of the script: N(mean, root root') of whitened values.
+local function of_script(likelihood, values)
+  local a <const> = likelihood and new{likelihood = likelihood} or new()
+  a:fit(x, values, {steps = 0})
+  local row <const>, column <const> = j:unsqueeze(2), j:unsqueeze(1)
+  local root <const> = gb.where(row:gt(column), 0.05 * (row + 2 * column):cos(), gb.where(row:eq(column), 0.5 + 0.1 * row, 0.0))
+  local precision <const> = gb.linalg.solve(root:matmul(root:t()), gb.eye(m))
+  return a:set{["q.precision"] = precision, ["q.shift"] = precision:matmul(0.3 * j:sin())}
+end
+
+local function free(a)
+  local out <const>, raws <const> = fit.free(a), {}
+  for k, p in ipairs(out) do raws[k] = p.raw end
+  return out, raws
+end
+
+describe("the ELBO of gb.gp.svgp", function()
+  it("is GPyTorch's at equal parameters", function()
+    -- GPyTorch adds its jitter to the variances of f too.
+    near(-469.274887608008 + n * 1.3e-8 / (2 * 0.07), (of_script(nil, y):log_marginal_likelihood()), 1e-10)
+    near(-38.852687413168, (of_script(gb.likelihoods.bernoulli{points = 60}, classes):log_marginal_likelihood()), 1e-8)
+  end)
+
+  it("is the collapsed bound after one natural step of rate 1 on all rows, whatever q was", function()
+    for _, whiten in ipairs{true, false} do
+      for _, o in ipairs{{}, {noise = (0.05 + 0.02 * (1 + i:sin())):eval()}} do
+        local a <const> = new{whiten = whiten, noise = o.noise or 0.07}
+        for _ = 1, 2 do
+          a:fit(x, y, {steps = 1, rate = 1, lr = 1e-300, polish = false})
+          local want <const> = gb.gp.sgpr{kernel = kernel(), inducing = z, noise = o.noise or 0.07}
+          want:fit(x, y, {steps = 0})
+          near((want:log_marginal_likelihood()), a.info.log_likelihood, 1e-9)
+          for _, name in ipairs{"mean", "f_cov"} do near(want:predict(at)[name], a:predict(at)[name], 1e-8, name) end
+        end
+      end
+    end
+  end)
+
+  it("has the gradients of differences, for every q", function()
+    for _, q in ipairs{"full", "diagonal", "low_rank"} do
+      for _, whiten in ipairs{true, false} do
+        local a <const> = new{q = q, rank = q == "low_rank" and 3 or nil, whiten = whiten, mean = gb.means.constant(0.3)}
+        a:fit(x, y, {steps = 2, lr = 0.01, polish = false})
+        local list <const> = free(a)
+        support.check_gradients(function() return a:log_marginal_likelihood() end, list, 2e-6)
+      end
+    end
+  end)
+
+  it("has slopes of steps, written out, that are those of its expression", function()
+    local known <const> = (0.05 + 0.02 * (1 + i:sin())):eval()
+    local varying <const> = gb.likelihoods.heteroscedastic{log_variance = gb.means.linear{}, noise = 0.07}
+    for _, case in ipairs{{{noise = 0.07}, y}, {{noise = known}, y, known}, {{likelihood = varying}, y},
+      {{likelihood = gb.likelihoods.bernoulli{}}, classes}, {{likelihood = gb.likelihoods.student_t{}}, y}} do
+      local o <const>, values <const>, noise <const> = table.unpack(case)
+      o.mean = gb.means.constant(0.3)
+      local a <const> = new(o)
+      a:fit(x, values, {steps = 3, polish = false})
+      local list <const>, raws <const> = free(a)
+      local t <const> = fit.tensors(a, list, x, values, noise, 2.5, 0.1)
+      local whole <const> = elbo.negative(a, x, values, 2.5, noise)
+      near(whole, t.value, 1e-11)
+      for k, g in ipairs(gb.grad(whole, raws, {unused = "zero"})) do near(g, t.slopes[k], 1e-9, list[k].name) end
+    end
+  end)
+end)
+
+describe("gb.gp.svgp", function()
+  it("fits in minibatches to nearly what the collapsed bound's fit finds", function()
+    local a <const> = gb.gp.svgp{kernel = K.matern52{}, inducing = 16, batch = 20}
+    local values <const> = {}
+    local info <const> = a:fit(x, y, {steps = 400, lr = 0.06, on_step = function(s) values[s.step] = s.value end})
+    local best <const> = gb.gp.sgpr{kernel = K.matern52{}, inducing = 16}
+    best:fit(x, y)
+    assert.is_true(info.log_likelihood > best.info.log_likelihood - 6)
+    assert.is_true(info.log_likelihood <= best.info.log_likelihood + 1)
+    assert.equal(400, #info.history)
+    assert.equal(values[400], info.history[400].value)
+    assert.matches("^fit of 40 points, svgp: not converged %(step limit reached%), evidence lower bound", tostring(info))
+    assert.matches("^gp.svgp  40 points, 2 columns, f64; 16 inducing points, kmeans\n", tostring(a))
+    near((a:log_marginal_likelihood()), info.log_likelihood, 1e-9)
+    assert.is_true(a:bounds().upper >= info.log_likelihood)
+  end)
+
+  it("takes rows in an order that the seed fixes, to the same bits within any budget", function()
+    local function bits(o)
+      local a <const> = gb.gp.svgp{kernel = kernel(), inducing = 8, noise = 0.1, batch = 15}
+      a:fit(x, y, o)
+      return {a.info.value, a.inducing.points:totable(), a.q.precision:totable()}
+    end
+    local first <const> = bits{steps = 7, seed = 1}
+    assert.same(first, bits{steps = 7, seed = 1})
+    assert.same(first, bits{steps = 7, seed = 1, budget = "1 MiB"})
+    assert.is_not.same(first, bits{steps = 7, seed = 2})
+    assert.same(bits{steps = 8}, bits{epochs = 3})                    -- 120 rows in batches of 15
+  end)
+
+  it("sees every row once an epoch, across the ends of epochs", function()
+    local rows <const> = gb.range(0, 9, 1, {dtype = "f64"}):reshape(10, 1)
+    local a <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = rows:slice(1, 1, 2), noise = 0.1}
+    a:fit(rows, rows:squeeze(2), {steps = 0})
+    local known <const>, seen <const> = {}, {}
+    for k = 1, 5 do                                                    -- 5 batches of 4: two epochs
+      for _, row in ipairs(fit.rows_of(k, 4, 10, 0, known):totable()) do seen[row] = (seen[row] or 0) + 1 end
+    end
+    for row = 1, 10 do assert.equal(2, seen[row]) end
+  end)
+
+  it("reads rows of a mapped file", function()
+    local path <const> = os.tmpname()
+    os.remove(path)
+    gb.data.write(path .. ".npy", x)
+    gb.data.write(path .. "-y.npy", y)
+    local a <const>, b <const> = new{batch = 10}, new{batch = 10}
+    a:fit(x, y, {steps = 5})
+    b:fit(gb.data.read(path .. ".npy"), gb.data.read(path .. "-y.npy"), {steps = 5})
+    assert.equal(a.info.value, b.info.value)
+    os.remove(path .. ".npy")
+    os.remove(path .. "-y.npy")
+  end)
+
+  it("classifies, counts, and says how well", function()
+    local a <const> = gb.gp.svgp{kernel = K.matern52{}, inducing = 12, likelihood = gb.likelihoods.bernoulli{}, batch = 20}
+    local before <const> = -n * math.log(2)
+    a:fit(x, classes, {steps = 150})
+    assert.is_true(a.info.log_likelihood > before)
+    local s <const> = a:score(x, classes)
+    assert.is_true(s.accuracy > 0.9 and s.nlpd < 0.4)
+    assert.same({6, 2}, {a:predict(at).probabilities.shape[1], a:predict(at).probabilities.shape[2]})
+    local counts <const> = (3 + 2 * (3 * x:select(2, 1)):sin()):floor():eval()
+    local c <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = 10, likelihood = gb.likelihoods.poisson{}}
+    c:fit(x, counts, {steps = 100})
+    assert.is_true(c:score(x, counts).nlpd < 2)
+  end)
+
+  it("takes more points in, draws, copies and saves", function()
+    local a <const>, path <const> = new(), os.tmpname()
+    local b <const> = a:condition(x, y):condition(at, there)
+    local want <const> = collapsed():condition(at, there)
+    for _, name in ipairs{"mean", "f_cov"} do near(want:predict(x)[name], b:predict(x)[name], 1e-8, name) end
+    local f <const> = b:draw(4000, {seed = 1, features = 4000})(at)
+    near(b:predict(at).mean, f:mean(1), 0.03)
+    near(b:predict(at).f_var, f:var(1), 0.05)
+    near(b:predict(at).mean, b:copy():predict(at).mean, 0)
+    for _, q in ipairs{"full", "diagonal", "low_rank"} do
+      local one <const> = new{q = q}
+      one:fit(x, y, {steps = 3})
+      one:save(path)
+      local l <const> = gb.load(path)
+      for _, name in ipairs{"mean", "f_var"} do assert.same(one:predict(at)[name]:totable(), l:predict(at)[name]:totable()) end
+      assert.equal(tostring(one), tostring(l))
+      assert.equal(one.batch, l.batch)
+      assert.is_true(one:plan().peak > 0)
+    end
+    os.remove(path)
+  end)
+
+  it("has predictions with gradients", function()
+    for _, q in ipairs{"full", "low_rank"} do
+      local a <const> = new{q = q}
+      a:fit(x, y, {steps = 3, polish = false})
+      local list <const> = {a:get "kernel.lengthscale", a:get "kernel.variance", a:get "inducing.points"}
+      support.check_gradients(function() return a:predict(at).mean:sum() + a:predict(at).f_var:sum() end, list, 1e-6)
+    end
+  end)
+
+  it("stops at a time limit, or when a step says so, and keeps what it has", function()
+    local a <const> = new{batch = 10}
+    assert.equal("time limit reached", a:fit(x, y, {seconds = 0.05}).reason)
+    local b <const> = new{batch = 10}
+    local info <const> = b:fit(x, y, {steps = 50, on_step = function(s) return s.step < 4 end})
+    assert.same({true, 4}, {info.interrupted, info.iterations})
+    assert.is_true(b:predict(at).mean:isfinite():all())
+  end)
+
+  it("refuses what it cannot do, and says what does it", function()
+    raises("option", "a batch of 50 rows is larger than the data, 40 rows: batch = 40 at most",
+      function() new():fit(x, y, {batch = 50}) end)
+    raises("option", "give steps or epochs, not both", function() new():fit(x, y, {steps = 1, epochs = 1}) end)
+    raises("option", 'rank is for q = "low_rank"', new, {rank = 3})
+    raises("option", "latent functions, this model has 1", new, {likelihood = gb.likelihoods.softmax{classes = 3}})
+    raises("option", "gb.gp.sgpr has Gaussian noise; gb.gp.svgp takes gb.likelihoods.poisson", gb.gp.sgpr,
+      {kernel = K.rbf{}, inducing = 3, likelihood = gb.likelihoods.poisson{}})
+    raises("option", "has no closed form of one more row", function()
+      new{likelihood = gb.likelihoods.poisson{}}:condition(x, gb.ones(n))
+    end)
+    raises("option", "row 1 of y is 1.8749, expected 0 or 1", function() new{likelihood = gb.likelihoods.bernoulli{}}:fit(x, y) end)
+    raises("option", "leave_one_out: a model of this class has no closed form of it", function()
+      new():condition(x, y):leave_one_out()
+    end)
+  end)
+end)
