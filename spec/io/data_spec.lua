@@ -273,6 +273,19 @@ describe("gb.data.write", function()
     assert.equal("9007199254740993\n2\n", support.read(path))
   end)
 
+  it("writes words and names that hold what may separate cells, in a lone column too", function()
+    local path <const> = support.path ".csv"
+    for _, mark in ipairs{",", ";", "\t", "|", " "} do
+      local words <const>, name <const> = {"ada" .. mark .. "lovelace", "bob", "1" .. mark .. "2"}, "who" .. mark .. "it is"
+      for _, columns in ipairs{{[name] = words}, {[name] = words, v = {1, 2.5, 3}}} do
+        gb.data.write(path, gb.data.frame(columns))
+        local f <const> = gb.data.read(path)
+        assert.same(words, f[name])
+        assert.equal(columns.v and 2 or 1, #f.names)
+      end
+    end
+  end)
+
   it("writes views as they look", function()
     local path <const> = support.path ".npy"
     gb.data.write(path, gb.range(1, 6):reshape(2, 3):t())

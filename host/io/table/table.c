@@ -16,7 +16,9 @@ static const char *const type_names[] = {"nothing", "numbers", "numbers", "truth
 
 struct gb_table_column {
   cell_type type;
-  bool large;          /* an integer that f64 would round */
+  bool large;          /* an integer beyond 2^53 */
+  size_t inexact;      /* integers that f64 rounds */
+  size_t inexact_at;   /* line or row of the first of them */
   size_t rows, absent; /* rows so far, and those without a value */
   gb_block cells;      /* int64_t, double, or text: cells ended by NUL */
   size_t used, room;   /* bytes */
@@ -166,11 +168,18 @@ static gb_status begin (gb_table *t, size_t k, cell_type type, size_t row, size_
   return make_room(t, c, bytes, err);
 }
 
+static void note_large (gb_table_column *c, size_t place, int64_t v) {
+  const double nearest = (double)v;
+  c->large = true;
+  if (nearest < 0x1p63 && (int64_t)nearest == v) return;
+  if (c->inexact++ == 0) c->inexact_at = place;
+}
+
 gb_status gb_table_put_integer (gb_table *t, size_t k, size_t row, size_t place, int64_t v, gb_error *err) {
   const int64_t most = (int64_t)1 << 53;
   gb_table_column *c = t->column[k];
   GB_TRY(begin(t, k, INTEGERS, row, place, sizeof v, err));
-  c->large |= v > most || v < -most;
+  if (v > most || v < -most) note_large(c, place, v);
   if (c->type == INTEGERS) append(c, &v, sizeof v);
   else append(c, &(double){(double)v}, sizeof(double));
   return GB_OK;
@@ -245,11 +254,25 @@ static gb_status open_frame (gb_table *t, size_t rows, gb_frame *out, gb_error *
   return GB_OK;
 }
 
+/* Says how many integers of a column were rounded, if the notes have room. */
+static void note_rounded (const gb_table *t, const gb_table_column *c, gb_frame *out) {
+  const size_t used = strlen(out->notes), room = sizeof out->notes - used;
+  if (c->type != REALS || c->inexact == 0) return;
+  const int n =
+      snprintf(out->notes + used, room,
+               "%s:%s%zu: column '%.60s': %zu %s rounded: a column keeps them whole where all its cells are "
+               "integers of 64 bits\n",
+               t->path, t->by_line ? "" : " row ", c->inexact_at, c->name, c->inexact,
+               c->inexact == 1 ? "integer is" : "integers are");
+  if (n < 0 || (size_t)n >= room) out->notes[used] = '\0';
+}
+
 static gb_status finish (gb_table *t, size_t rows, gb_frame *out, gb_error *err) {
   GB_TRY(open_frame(t, rows, out, err));
   for (size_t k = 0; k < t->ncols; k++) {
     gb_table_column *c = t->column[k];
     GB_TRY(pad(t, c, rows, err));
+    note_rounded(t, c, out);
     GB_TRY(c->type == TEXT ? finish_text(t, c, &out->column[k], err)
                            : finish_values(t, c, &out->column[k], err));
     gb_ledger_free(t->ledger, &c->cells);

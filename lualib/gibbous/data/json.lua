@@ -28,8 +28,15 @@ end
 
 --- The rows of a frame as objects; NaN is null.
 local function objects(f)
-  local columns <const>, out <const> = {}, {}
-  for k, c in ipairs(frame.columns(f)) do columns[k] = {key = core.json_encode(c.name), list = as_list(c)} end
+  local columns <const>, out <const>, found <const> = {}, {}, {}
+  for k, c in ipairs(frame.columns(f)) do
+    if found[c.name] then
+      core.raise("format", ("two columns are called '%s', which an object cannot hold: f:select{...} leaves one out, f:col(%d) "
+        .. "takes it by its number"):format(c.name, k))
+    end
+    found[c.name] = true
+    columns[k] = {key = core.json_encode(c.name), list = as_list(c)}
+  end
   for i = 1, #f do
     local cells <const> = {}
     for k, c in ipairs(columns) do

@@ -27,16 +27,16 @@ end
 
 local function item(t) return t:to{dtype = "f64"}:item() end
 
---- Mean, deviation and range of numbers, NaN left out; are they whole?
+--- Mean, deviation and range of the numbers that are finite; are they whole?
 local function like_numbers(c)
   local v <const> = c.value:to{dtype = "f64"}
-  local known <const> = v:index(1, v:eq(v)):eval()
+  local known <const> = v:index(1, v:abs():lt(math.huge)):eval()
   if #known == 0 then return {name = c.name, mean = 0, sd = 1, low = -4, high = 4} end
   return {name = c.name, mean = item(known:mean()), sd = #known > 1 and item(known:std()) or 0, low = item(known:min()),
     high = item(known:max()), whole = known:floor():eq(known):all()}
 end
 
---- The words of a column, and up to which row each would come if they were sorted.
+--- The words of a column, and up to which row each would come if they were sorted. An empty column has the empty word.
 local function like_words(c)
   local list <const>, count <const>, words <const> = c.words(), {}, {}
   for _, w in ipairs(list) do
@@ -49,7 +49,7 @@ local function like_words(c)
     total = total + count[w]
     upto[i] = total / #list
   end
-  return {name = c.name, words = words, upto = upto}
+  return {name = c.name, words = #words > 0 and words or {""}, upto = upto}
 end
 
 local function like_column(c)

@@ -1,4 +1,5 @@
 --- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
+local changed_data <const> = require "gibbous.sweep.changed_data"
 local core <const> = require "gibbous.core"
 local devices <const> = require "gibbous.sweep.devices"
 local identity <const> = require "gibbous.sweep.identity"
@@ -32,19 +33,8 @@ end
 
 --- Finished trials whose data files have changed since become pending. Gives how many.
 local function recheck_data(self)
-  local now <const>, n = {}, 0
-  for _, row in ipairs(self.db:rows "SELECT DISTINCT data FROM trial WHERE wanted = 1 AND data IS NOT NULL AND state = 'done'") do
-    for path, digest in pairs(core.json_decode(row.data)) do
-      if now[path] == nil then
-        local ok <const>, found <const> = pcall(core.sha256_file, path)
-        now[path] = ok and found or false
-      end
-      if now[path] and now[path] ~= digest then
-        n = n + self:again("data = ? AND wanted = 1", row.data)
-        break
-      end
-    end
-  end
+  local n = 0
+  for _, data in ipairs(changed_data(self)) do n = n + self:again("data = ? AND wanted = 1", data) end
   return n
 end
 

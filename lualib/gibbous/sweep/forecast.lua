@@ -1,6 +1,7 @@
 --- gibbous sweep plan: what a run would do. The bytes of a cell are those of trials that ended; else the function of its first fit
 -- is planned in a process that ends there.
 local asked <const> = require "gibbous.sweep.asked"
+local changed_data <const> = require "gibbous.sweep.changed_data"
 local machine <const> = require "gibbous.sweep.machine"
 local store <const> = require "gibbous.sweep.store"
 local text <const> = require "gibbous.sweep.text"
@@ -30,7 +31,7 @@ local function cells_of(trials, rows)
     end
     c.trials = c.trials + 1
     local row <const> = rows[t.id]
-    if row and (row.state == "done" or row.state == "failed") then
+    if row and not row.outdated and (row.state == "done" or row.state == "failed") then
       c.done, c.seconds = c.done + 1, c.seconds + (row.seconds or 0)
     end
     if row then c.need = math.max(c.need or 0, row.peak or row.need or 0) end
@@ -39,11 +40,16 @@ local function cells_of(trials, rows)
   return list
 end
 
+--- The trials of the store, by id. outdated: their data files have changed, so that they will run again.
 local function rows_by_id(folder)
-  local rows <const> = {}
+  local rows <const>, changed <const> = {}, {}
   if not store.is(folder) then return rows end
   local self <close> = store.open(folder, "read")
-  for _, row in ipairs(self:trials()) do rows[row.id] = row end
+  for _, data in ipairs(changed_data(self)) do changed[data] = true end
+  for _, row in ipairs(self:trials()) do
+    row.outdated = row.state == "done" and changed[row.data] or nil
+    rows[row.id] = row
+  end
   return rows
 end
 

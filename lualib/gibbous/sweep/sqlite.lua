@@ -52,7 +52,9 @@ local function open_database(path, mode)
   if mode ~= "read" then db:run "PRAGMA journal_mode = WAL" end
   local ok <const>, why <const> = pcall(db.run, db, "PRAGMA synchronous = NORMAL")
   if ok then return db end
-  if mode ~= "read" or not tostring(why):find("unable to open", 1, true) then error(why, 0) end
+  local words <const> = tostring(why)
+  local barred <const> = words:find("unable to open", 1, true) or words:find("readonly database", 1, true)
+  if mode ~= "read" or not barred then error(why, 0) end
   if core.file_exists(path .. "-wal") then
     core.raise("io", ("%s was not closed well, and its folder cannot be written: copy the folder to where it can be"):format(path))
   end

@@ -4,9 +4,9 @@ local failure <const> = require "gibbous.sweep.failure"
 
 local M <const> = {}
 
---- A parameter as a word: strings without quotes where they need none.
+--- A parameter as a word: strings without quotes where they need none, as one that looks like a number does.
 local function word(v)
-  if type(v) == "string" and v:match "^[%w_.:/-]+$" then return v end
+  if type(v) == "string" and v:match "^[%w_.:/-]+$" and not tonumber(v) and v ~= "true" and v ~= "false" then return v end
   return core.json_encode(v)
 end
 
