@@ -28,7 +28,8 @@ end
 
 --- gb.gp.classifier{kernel, classes, mean = zero, link = "probit"|"logit", solver, standardize}
 -- classes: their number, of labels 1 .. C, or the list of their labels, numbers or strings; without it a fit takes those of its
--- data. link: of two classes; more have softmax and share the kernel. mean, solver, standardize: as in gb.gp.laplace. Errors: option.
+-- data. link: of two classes; more have softmax and share the kernel. mean, solver, standardize: as in gb.gp.laplace. Errors:
+-- option.
 ---@return gibbous.gp.classifier
 return function(opts)
   local what <const> = "gb.gp.classifier"

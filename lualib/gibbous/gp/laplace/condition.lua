@@ -11,8 +11,8 @@ local methods <const> = {}
 
 --- A new model that has also seen x (k, d) or (k), y (k). Parameters are copied (explicit gb.params and networks are shared) and
 -- not fitted again; the old model stays as it is. Its first prediction seeks the mode for all observations: nothing of the old one
--- is carried over, since every weight changes. m:condition(frame, o): the rows of a frame. o: missing = "mask" leaves out rows where
--- y is NaN. Errors: option, shape, dtype, nan.
+-- is carried over, since every weight changes. m:condition(frame, o): the rows of a frame. o: missing = "mask" leaves out rows
+-- where y is NaN. Errors: option, shape, dtype, nan.
 function methods.condition(self, x, y, opts)
   x, y, opts = frames.observed(self, x, y, opts, "condition")
   local o <const> = options.parse(opts, {missing = data.missing}, "condition")

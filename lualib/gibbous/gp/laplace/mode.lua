@@ -13,9 +13,12 @@ local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
--- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that is still called the end
--- where no step raises the density.
-local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const> = 500, 40, 1e-10, 1e-6
+-- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that ends it where the
+-- density rises by no more than this part of itself: its rounding.
+local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 500, 40, 1e-10, 1e-6, 1e-12
+-- Of the density: what rounding may take from it in a step that raises it. Near the mode the whole step is taken so, and the error
+-- of f, to which log|B| is not blind, is the square of the change.
+local SLACK <const> = 1e-13
 -- Changes of f from which steps are by the true curvature.
 local LAST <const> = 1e-2
 -- Changes of f in multiples of a solver's tolerance that end the search.
@@ -113,7 +116,7 @@ local function uphill(p, now, step, moved)
     local f <const>, a <const> = now.f + t * moved, now.a + t * step
     core.eval(f, a)
     local value <const> = density(p, f, a)
-    if value >= now.value then return {f = f, a = a, value = value} end
+    if value >= now.value - SLACK * (1 + math.abs(now.value)) then return {f = f, a = a, value = value} end
     t = t / 2
   end
 end
@@ -158,7 +161,8 @@ function M.find(self, algorithm_of)
     if not step then step, moved = step_by(p, now, g, w, solver, found) end
     size = largest(moved) / (1 + largest(now.f))
     local after <const> = uphill(p, now, step, moved)
-    converged = size <= (after and close or math.max(close, NEAR))
+    local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
+    converged = size <= (still and math.max(close, NEAR) or close)
     now = after or now
     if not after then break end
   end

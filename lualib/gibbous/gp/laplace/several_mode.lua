@@ -8,7 +8,9 @@ local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
 
-local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const> = 200, 40, 1e-10, 1e-6
+-- As gp/laplace/mode.lua has them.
+local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 200, 40, 1e-10, 1e-6, 1e-12
+local SLACK <const> = 1e-13
 
 local WIDE <const> = {dtype = "f64"}
 
@@ -71,7 +73,7 @@ local function uphill(p, now, step, moved)
     local f <const>, a <const> = now.f + t * moved, now.a + t * step
     core.eval(f, a)
     local value <const> = density(p, f, a)
-    if value >= now.value then return {f = f, a = a, value = value} end
+    if value >= now.value - SLACK * (1 + math.abs(now.value)) then return {f = f, a = a, value = value} end
     t = t / 2
   end
 end
@@ -103,7 +105,8 @@ function M.find(self)
     local moved <const> = kernel:matmul(step):eval()
     local size <const> = largest(moved) / (1 + largest(now.f))
     local after <const> = uphill(p, now, step, moved)
-    converged = size <= (after and CLOSE or NEAR)
+    local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
+    converged = size <= (still and NEAR or CLOSE)
     now = after or now
     if not after then break end
   end
