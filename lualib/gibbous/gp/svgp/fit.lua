@@ -52,16 +52,18 @@ function M.rows_of(k, b, n, seed, known)
   return core.cat({rest, order(epoch + 1):slice(1, 1, at + b - n)}, 1):eval()
 end
 
+--- Known variances of the observations, nil: the likelihood has others.
+local function known_noise(f) return f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil end
+
 --- Rows of the data as leaves of f64: x, y, and known noise.
 local function batch(self, rows)
   local f <const> = fields(self)
-  local known <const> = f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil
+  local known <const> = known_noise(f)
   local function take(t) return t and (rows and t:index(1, rows) or t):to(WIDE) end
   local x <const>, y <const>, noise <const> = take(f.x), take(f.y), take(known)
   if rows then core.eval{x, y, noise} end
   return x, y, noise
 end
-M.batch = batch
 
 -- Adam ------------------------------------------------------------------------------------------------------------------------
 
@@ -161,10 +163,10 @@ end
 --- -ELBO of all rows, streamed.
 function M.whole(self)
   local f <const> = fields(self)
-  local x, y, noise = batch(self)
+  local x, y, noise = f.x, f.y, known_noise(f)
   if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
   else x, y = core.lazy(x, y, {batch = 1}) end
-  return elbo.negative(self, x, y, 1, noise)
+  return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
 end
 
 -- Fits ------------------------------------------------------------------------------------------------------------------------
