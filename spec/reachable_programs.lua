@@ -52,6 +52,19 @@ return {
     local p <const> = m:predict(x)
     return m, info, p, p.f_var:eval() and p.info, m:score(x, y)
   end,
+  laplace = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.laplace{kernel = gb.kernels.rbf{}, likelihood = gb.likelihoods.bernoulli()}
+    local of_two <const> = y:gt(0):to{dtype = "f64"}
+    local info <const> = m:fit(x, of_two, {steps = 2})
+    return m, info, m:predict(x), m:score(x, of_two), m:draw(1)
+  end,
+  classifier = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}}
+    local info <const> = m:fit(x, y:gt(0):to{dtype = "f64"}, {steps = 2})
+    return m, info, m:predict(x), m:score(x, y:gt(0):to{dtype = "f64"})
+  end,
   multitask = function()
     local x <const>, y <const> = data()
     local m <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
@@ -123,7 +136,8 @@ return {
     gb.data.write(path, gb.ones(3, 2))
     local frame <const> = gb.data.read(path)
     os.remove(path)
-    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2)))
+    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2))),
+      select(2, gb.data.synth("yacht", {n = 9}))
   end,
   report = function() return gb.report{title = "t"}:text "x" end,
   figure = function()
@@ -132,7 +146,7 @@ return {
   end,
   sweep = function()
     local study <const> = gb.sweep{name = "s", search = "sobol", trials = 2, space = {x = gb.sweep.uniform(0, 1)}, run = print}
-    return study, gb.sweep.integers(1, 3), require "gibbous.sweep.trial".unattached({}, ".")
+    return study, gb.sweep.integers(1, 3), gb.sweep.when({kind = 1}, {1}), require "gibbous.sweep.trial".unattached({}, ".")
   end,
   kmeans = function()
     local x <const> = gb.randn(30, 2, {seed = 3})

@@ -64,7 +64,7 @@ local function model(self, note)
   if self.info then note(sources.optimiser[self.info.method]) end
 end
 
-visit["gp.exact"], visit["gp.multitask"], visit["gp.sgpr"], visit["gp.svgp"] = model, model, model, model
+for _, name in ipairs{"exact", "multitask", "laplace", "classifier", "sgpr", "svgp"} do visit["gp." .. name] = model end
 
 function visit.kmeans(km, note)
   local o <const> = rawget(km, "_fields").o

@@ -1,11 +1,12 @@
 --- Gaussian-process models.
 return require "gibbous.names"({auto = require "gibbous.gp.auto", exact = require "gibbous.gp.exact",
+  classifier = require "gibbous.gp.classifier",
   laplace = require "gibbous.gp.laplace",
   multitask = require "gibbous.gp.tasks",
   sgpr = require "gibbous.gp.sgpr", svgp = require "gibbous.gp.svgp",
   inducing_points = require "gibbous.gp.inducing",
-  load = require "gibbous.gp.store".load}, "gb.gp", {"classifier"}, {
-  classification = "this version has regression only",
+  load = require "gibbous.gp.store".load}, "gb.gp", {}, {
+  classification = "gb.gp.classifier",
   regression = "gb.gp.exact",
   regressor = "gb.gp.exact",
   gpr = "gb.gp.exact",

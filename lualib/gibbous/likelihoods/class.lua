@@ -91,6 +91,8 @@ function methods.set_floor() return nil end
 
 function methods.of_rows(self) return self end
 
+function methods.in_units(self) return self end
+
 --- The likelihood has no noise variance: the moments of new observations are those of predictive.
 local function no_variance(self)
   core.raise("option", ("the likelihood '%s' has no noise variance; gb.likelihoods.gaussian has one"):format(self.kind))

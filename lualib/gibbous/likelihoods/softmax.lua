@@ -10,7 +10,7 @@ local rows <const> = require "gibbous.likelihoods.rows"
 local form <const> = {kind = "softmax", spec = {classes = "count", draws = "count", seed = "integer"},
   shown = {"classes", "draws"}}
 
-local DRAWS <const> = 200
+local DRAWS <const>, PREDICTED <const> = 200, 10               -- predictions take so many times the draws of fits
 
 function form.make(o, what)
   local C <const> = o.classes
@@ -40,21 +40,21 @@ local function own(self, f, y) return (f * one_hot(y, self.classes, f)):sum(-1) 
 
 function form.log_density(self, f, y) return own(self, f, y) - f:logsumexp(-1) end
 
---- Draws of the latent values, (draws, n, C): half of them z, half -z.
-local function drawn(self, mean, var)
-  local half <const> = core.randn(self.draws // 2, 1, self.classes, {dtype = mean.dtype, device = mean.device, seed = self.seed})
+--- So many draws of the latent values, (draws, n, C): half of them z, half -z.
+local function drawn(self, mean, var, draws)
+  local half <const> = core.randn(draws // 2, 1, self.classes, {dtype = mean.dtype, device = mean.device, seed = self.seed})
   local z <const> = core.cat({half, -half}, 1)
   if var.ndim == 2 then return mean:unsqueeze(1) + var:sqrt():unsqueeze(1) * z end
-  local flat <const> = z:reshape(self.draws, self.classes)
+  local flat <const> = z:reshape(draws, self.classes)
   return mean:unsqueeze(1) + (var:unsqueeze(1) * flat:unsqueeze(2):unsqueeze(2)):sum(-1)
 end
 
 --- E f_y is exact; E log sum e^f by draws.
-function form.expected(self, mean, var, y) return own(self, mean, y) - drawn(self, mean, var):logsumexp(-1):mean(1) end
+function form.expected(self, mean, var, y) return own(self, mean, y) - drawn(self, mean, var, self.draws):logsumexp(-1):mean(1) end
 
 --- The standard error of the draws, by their pairs.
 function form.expected_error(self, mean, var)
-  local each <const> = drawn(self, mean, var):logsumexp(-1)
+  local each <const> = drawn(self, mean, var, self.draws):logsumexp(-1)
   local pairs_of <const> = self.draws // 2
   local means <const> = (each:slice(1, 1, pairs_of) + each:slice(1, pairs_of + 1, 2 * pairs_of)) / 2
   return pairs_of > 1 and means:std(1) / math.sqrt(pairs_of) or each:select(1, 1) * 0 + math.huge
@@ -63,10 +63,13 @@ end
 function form.probabilities(_, f) return f:softmax(-1) end
 
 --- Classes without order have no mean.
-function form.predictive(self, mean, var) return {probabilities = drawn(self, mean, var):softmax(-1):mean(1)} end
+function form.predictive(self, mean, var)
+  return {probabilities = drawn(self, mean, var, PREDICTED * self.draws):softmax(-1):mean(1)}
+end
 
 function form.log_predictive(self, mean, var, y)
-  return form.log_density(self, drawn(self, mean, var), y):logsumexp(1) - math.log(self.draws)
+  local draws <const> = PREDICTED * self.draws
+  return form.log_density(self, drawn(self, mean, var, draws), y):logsumexp(1) - math.log(draws)
 end
 
 --- The largest of f and Gumbel noise.

@@ -31,6 +31,7 @@ gb.likelihoods = {}
 ---@field log_variance any?  of heteroscedastic: g
 ---@field latent gibbous.param?  of heteroscedastic: the values of g at its places, whitened
 ---@field places any?  of heteroscedastic: where g is held
+---@field unit number?  of fixed, in a model that scales its targets: what the variances are divided by there
 ---@field count integer?  of fixed: the number of observations
 local likelihood = {}
 
@@ -102,7 +103,7 @@ function gb.likelihoods.bernoulli(o) end
 
 ---@class gibbous.likelihoods.softmax.options
 ---@field classes integer  their number, 2 or more
----@field draws? integer  that averages over latent values take, an even number; default: 200
+---@field draws? integer  of averages in fits, an even number; predictions take ten times as many; default: 200
 ---@field seed? integer  of these draws; default: 0
 
 --- Classes 1 .. C without order, of C latent functions: p(y | f) = e^f_y / sum_c e^f_c. Averages are by seeded draws, whose standard
@@ -416,3 +417,76 @@ function likelihood:log_predictive(mean, var, y, x) end
 --- print(gb.likelihoods.bernoulli():draw(gb.tensor{0.5, -3}, 1))
 ---```
 function likelihood:draw(f, seed, x) end
+
+--- The likelihood for targets that were divided by sd: known variances stay in units of the data, and the model divides them; models
+--- call it.
+---@param sd gibbous.tensor?  one number; nil: the targets are as they are
+---@return gibbous.likelihood
+---```lua
+--- print(gb.likelihoods.fixed{1, 2}:in_units(gb.tensor(2)):variance(gb.ones(2, 1)))
+---```
+function likelihood:in_units(sd) end
+
+--- Known variances in the units of the targets that the model holds; models call it.
+---@param v gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.fixed{1, 2}:scaled(gb.tensor{3, 4}))
+---```
+function likelihood:scaled(v) end
+
+--- Has a likelihood that is not Gaussian classes, with probabilities?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.softmax{classes = 3}:has_classes())
+---```
+function likelihood:has_classes() end
+
+--- Are the mean and the variance of its observations known?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.poisson():has_moments())
+---```
+function likelihood:has_moments() end
+
+--- Has its log density a second derivative, as gb.gp.laplace needs it?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.laplace():is_smooth())
+---```
+function likelihood:is_smooth() end
+
+--- Has it a curvature of its own, because the log density is not concave?
+---@return boolean
+---```lua
+--- print(gb.likelihoods.student_t():is_curved())
+---```
+function likelihood:is_curved() end
+
+--- What Laplace's approximation takes for the negative second derivative of the log density by f, where that may be below 0 (the
+--- Fisher information); nil: the derivative itself.
+---@param f gibbous.tensor  (n)
+---@param y gibbous.tensor  (n)
+---@return gibbous.tensor?
+---```lua
+--- print(gb.likelihoods.student_t():curvature(gb.tensor{0, 1}, gb.tensor{5, 1}))
+---```
+function likelihood:curvature(f, y) end
+
+--- The first derivative of the log density by f, and the negative second one, (n), lazy.
+---@param f gibbous.tensor  (n)
+---@param y gibbous.tensor  (n)
+---@return gibbous.tensor first
+---@return gibbous.tensor second
+---```lua
+--- print(gb.likelihoods.poisson():slopes(gb.tensor{0, 1}, gb.tensor{5, 1}))
+---```
+function likelihood:slopes(f, y) end
+
+--- Where fits begin for observations y (n): {level, spread}, the mean and variance of f, and values of parameters by name.
+---@param y gibbous.tensor
+---@return table
+---```lua
+--- print(gb.likelihoods.poisson():scales(gb.tensor{1, 2, 3}).level)
+---```
+function likelihood:scales(y) end

@@ -2,7 +2,9 @@
 
 --- What a model says about new points: a lazy record. Of b fantasies means are (b, m).
 ---@class gibbous.prediction
----@field mean gibbous.tensor  (m) of f and of y; of several outputs (m, T)
+---@field mean gibbous.tensor  (m) of f and, with Gaussian noise, of y; of several outputs (m, T), of C latent functions (m, C)
+---@field y_mean gibbous.tensor  (m) mean of a new observation
+---@field probabilities gibbous.tensor  (m, C) of the classes, where the likelihood has classes
 ---@field f_var gibbous.tensor  (m) variance of the function, from 0 to the prior variance; NaN where rounding left nothing
 ---@field y_var gibbous.tensor  (m) variance of a new observation
 ---@field f_cov gibbous.tensor  (m, m) covariance of the function; m^2 values
@@ -10,6 +12,16 @@
 ---@field converged boolean  whether every solve so far did; true without a solver
 ---@field info gibbous.prediction_info  how it was computed, as far as it was
 local prediction = {}
+
+--- The log density, or log probability, of each observation y (m) at these points by itself: nats.
+---@param y gibbous.tensor
+---@return gibbous.tensor (m)
+--- Errors: shape; option where y is none of the likelihood's.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- print(m:predict(gb.tensor{0.5, 1.5}):log_density(gb.tensor{0.1, -0.3}))
+---```
+function prediction:log_density(y) end
 
 ---@class gibbous.prediction.interval.options
 ---@field of? "y"|"f"  a new observation, or the function; default: "y"
@@ -155,6 +167,49 @@ local likelihood_info = {}
 ---@field converged boolean  whether the solves behind it did
 local leave_one_out = {}
 
+--- How well observations that are not Gaussian are predicted.
+---@class gibbous.observed_score
+---@field nlpd number  mean negative log predictive density, or probability, of each y by itself, nats a point
+---@field accuracy number?  of classes: the part of the y whose class is the most likely one
+---@field brier number?  of classes: mean squared distance of the probabilities to the class, from 0 to 2
+---@field rmse number?  of numbers: root mean squared error of y_mean
+---@field mae number?  of numbers: mean absolute error of y_mean
+---@field n integer  points scored
+---@field masked integer  rows left out by missing = "mask"
+---@field converged boolean  false: the search for the mode, or a solve, missed its tolerance
+local observed_score = {}
+
+--- What a classifier says about new points, as its predict gives it: a lazy record.
+---@class gibbous.class_prediction
+---@field probabilities gibbous.tensor  (m, C), a column a class, in the order of 'classes'
+---@field class gibbous.tensor|string[]  (m), the most likely class: numbers (i64), or a list of strings
+---@field classes table  the labels
+---@field mean gibbous.tensor  of the latent function, (m), of more than two classes (m, C)
+---@field f_var gibbous.tensor  its variance, like mean
+---@field f_cov gibbous.tensor  (m, m) of two classes
+---@field converged boolean  whether every solve and the search for the mode did
+---@field info gibbous.prediction_info  how it was computed
+local class_prediction = {}
+
+--- Bounds that hold the latent function with this probability.
+---@param level number?  default: 0.95
+---@return gibbous.tensor low
+---@return gibbous.tensor high
+---```lua
+--- local m = gb.gp.classifier{kernel = gb.kernels.rbf{}, classes = 2}
+--- print(m:predict(gb.tensor{0.5, 1.5}):interval(0.9))
+---```
+function class_prediction:interval(level) end
+
+--- The log probability of each label of y (m), nats.
+---@param y gibbous.tensor|table
+---@return gibbous.tensor (m)
+---```lua
+--- local m = gb.gp.classifier{kernel = gb.kernels.rbf{}, classes = {"no", "yes"}}
+--- print(m:predict(gb.tensor{0.5, 1.5}):log_density{"yes", "no"})
+---```
+function class_prediction:log_density(y) end
+
 --- How well new observations are predicted, of m:score.
 ---@class gibbous.score
 ---@field rmse number  root mean squared error, in units of y
@@ -173,5 +228,5 @@ local leave_one_out = {}
 ---@field noise_known boolean  false: the noise of these y is not known, and figures are as if there were none
 ---@field masked integer  rows left out by missing = "mask"
 ---@field converged boolean  false: some solve behind these figures missed its tolerance
----@field tasks table[]  of several outputs: the figures of each
+---@field tasks table[]  of several outputs: the figures of each, and the name of its column where there is one
 local score = {}

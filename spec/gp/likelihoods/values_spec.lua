@@ -127,7 +127,7 @@ describe("a softmax likelihood", function()
   end)
 
   it("averages by seeded draws with a stated error", function()
-    local l <const>, fine <const> = L.softmax{classes = 3}, L.softmax{classes = 3, draws = 200000, seed = 5}
+    local l <const>, fine <const> = L.softmax{classes = 3}, L.softmax{classes = 3, draws = 20000, seed = 5}
     local off <const> = (l:expected(m, v, y) - fine:expected(m, v, y)):abs()
     local said <const> = l:expected_error(m, v, y)
     assert.is_true((off / said):max():item() < 4)

@@ -1,6 +1,7 @@
 --- The class of models by Laplace's approximation, of one latent function.
 local condition <const> = require "gibbous.gp.laplace.condition"
 local fit <const> = require "gibbous.gp.fit"
+local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"
 local likelihood <const> = require "gibbous.gp.report.likelihood"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.laplace.observations"
@@ -28,5 +29,5 @@ return model.define{
   posterior = posterior, observations = observations,
   text = function(self) return summary.text(self, "gp.laplace  ", summary.points) end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    likelihood.methods, save.methods, {copy = model.copy}},
+    leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }

@@ -1,8 +1,8 @@
 --- Laplace's approximation of the log marginal likelihood, log p(y | f) - (f - m)' K^-1 (f - m) / 2 - log|B| / 2 at the mode f, and
 -- what is differentiable about the mode. Source: Rasmussen & Williams (2006), equations 3.32 and 5.20 to 5.24.
 --
--- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that, from
--- the mode and with a constant matrix, is the mode and has its derivative. So the implicit term comes from the gradient
+-- A parameter moves the value directly and by way of the mode, which solves r(f) = m + K g(f) - f = 0: one Newton step of that,
+-- from the mode and with a constant matrix, is the mode and has its derivative. So the implicit term comes from the gradient
 -- of log|B| at such a step.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"

@@ -6,20 +6,26 @@ local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
 local options <const> = require "gibbous.options"
 local rules <const> = require "gibbous.gp.rules"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
 local solver_rule <const> = rules.solver{"auto", "direct"}
 
 --- gb.gp.laplace{kernel, mean = zero, likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value}
--- The posterior of f is taken as Gaussian around its most likely values. likelihood: a gb.likelihoods value that is not Gaussian and
--- whose log density has a second derivative; of softmax all classes share the kernel and the mean. The model copies what it is given;
--- only explicit gb.params and networks stay shared. All is computed in f64.
+-- The posterior of f is taken as Gaussian around its most likely values. likelihood: a gb.likelihoods value that is not Gaussian
+-- and whose log density has a second derivative; of softmax all classes share the kernel and the mean. The model copies what it is
+-- given; only explicit gb.params and networks stay shared. standardize = {x = true}, or a scaler in the place of true: the model
+-- scales its inputs. All is computed in f64.
 -- Errors: option.
 ---@return gibbous.gp.laplace
 return function(opts)
   local what <const> = "gb.gp.laplace"
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule,
-    solver = solver_rule}, what)
+    solver = solver_rule, standardize = scaling.rule}, what)
+  local scaled <const> = scaling.asked(o.standardize)
+  if scaled and scaled.y then
+    core.raise("option", what .. ": observations that are not Gaussian are not scaled: standardize = {x = true}")
+  end
   if not o.kernel then core.raise("option", what .. ": a kernel is needed: gb.gp.laplace{kernel = gb.kernels.rbf{}, ...}") end
   local l <const> = o.likelihood
   if not l then
@@ -33,5 +39,5 @@ return function(opts)
       :format(what, l.kind))
   end
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = l:copy(),
-    solver = o.solver or "auto"}
+    solver = o.solver or "auto", standardize = scaled}
 end

@@ -27,7 +27,7 @@ local function of_one(self)
   local f <const> = model.fields(self)
   local at <const> = mode.find(self, f.active)
   local parts <const>, state = evidence.of(self, at), {at = at}
-  state.alpha = core.hold(parts.alpha, at.g)
+  state.alpha = core.hold(parts.alpha, at.a)                   -- a is g, but for what a solver left, which K makes small in f
   state.sw = core.hold(parts.sw, at.sw)
   if at.factor then
     state.factor = core.hold(core.linalg.cholesky(parts.b), at.factor)
@@ -66,8 +66,8 @@ function M.prepare(self, query)
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
   return {state = state, how = how, cross = cross, reused = reused, solve = state.at.solve, count = #x,
-    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves, report = how.report,
-    bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
+    converged = state.at.converged, algorithm = state.system and tostring(f.active) or "direct", computes = how.solves,
+    report = how.report, bound = how.bound and function(q) return how.bound(cross, q.count) end or nil}
 end
 
 function M.mean(self, ready, query)

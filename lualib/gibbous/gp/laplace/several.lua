@@ -34,7 +34,7 @@ function M.prepared(self)
   local at <const> = mode.find(self)
   local parts <const>, factors <const> = parts_of(self, at), {}
   for c, factor in ipairs(at.factors) do factors[c] = core.hold(core.linalg.cholesky(parts.matrices[c]), factor) end
-  return {at = at, alpha = core.hold(parts.alpha, at.g), sw = core.hold(parts.sw, at.sw), factors = factors,
+  return {at = at, alpha = core.hold(parts.alpha, at.a), sw = core.hold(parts.sw, at.sw), factors = factors,
     sum = core.hold(core.linalg.cholesky(parts.total), at.sum)}
 end
 

@@ -161,7 +161,8 @@ local function observed(b, self, key)
   local v <const> = b.predictive[key]
   if v == nil then
     core.raise("option", key == "probabilities"
-      and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind) or "classes without order have no mean and no variance: probabilities")
+      and ("observations of '%s' have no classes: y_mean and y_var"):format(b.observed.kind)
+      or "classes without order have no mean and no variance: probabilities")
   end
   return v
 end
@@ -241,8 +242,8 @@ function methods.interval(self, level, opts)
   end
   check_session(box(self), "interval")
   if box(self).observed and o.of ~= "f" then
-    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and quantiles "
-      .. "of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
+    core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and "
+      .. "quantiles of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
   end
   local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd

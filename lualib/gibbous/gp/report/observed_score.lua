@@ -38,10 +38,11 @@ end
 --- A gibbous.observed_score of new observations x (m, d), y (m): m:score of a model whose likelihood is not Gaussian.
 return function(self, x, y, opts)
   local o <const> = options.parse(opts, {missing = data.missing}, "score")
-  local xs <const>, ys <const> = model.class(self).observations.check(self, x, y, "score", o.missing)
+  local form <const> = model.class(self).observations
+  local xs <const>, ys <const>, kept <const> = form.check(self, x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
-  data.check_width(model.fields(self), xs, "score")
-  local p <const>, l <const> = self:predict(xs), model.fields(model.core(self)).likelihood
+  local seen <const>, l <const> = self:predict(xs), model.fields(model.core(self)).likelihood
+  local p <const> = form.coded and form.coded(seen) or seen
   local lazy <const> = {nlpd = -p:log_density(ys):mean()}
   if l:has_classes() then
     of_classes(lazy, p.probabilities, class_numbers(l, ys))
@@ -53,6 +54,6 @@ return function(self, x, y, opts)
   local s <const> = {}
   for name, v in pairs(lazy) do s[name] = v:item() end
   s.rmse = s.rmse and math.sqrt(s.rmse)
-  s.n, s.masked, s.converged = #xs, #core.as_tensor(y) - #xs, p.converged
+  s.n, s.masked, s.converged = #xs, kept and #core.as_tensor(y) - #xs or 0, p.converged
   return setmetatable(s, Score)
 end

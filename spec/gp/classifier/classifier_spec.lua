@@ -1,0 +1,115 @@
+-- gb.gp.classifier: labels of any kind, two classes and more.
+local gb <const> = require "gibbous"
+local support <const> = require "spec.support"
+local near <const>, raises <const> = support.near, support.raises
+
+local K <const> = gb.kernels
+local n <const> = 60
+local x <const> = (gb.rand(n, 2, {seed = 1}) * 4):eval()
+local f <const> = ((1.5 * x:select(2, 1)):sin() + 0.3 * gb.randn(n, {seed = 2})):eval()
+local t <const> = (gb.rand(6, 2, {seed = 4}) * 4):eval()
+local words <const>, numbers <const> = {}, {}
+for i, v in ipairs(f:totable()) do
+  numbers[i] = v > 0.5 and 3 or v > -0.5 and 2 or 1
+  words[i] = ({"low", "mid", "high"})[numbers[i]]
+end
+
+local function classifier(o)
+  o = o or {}
+  return gb.gp.classifier{kernel = K.rbf{lengthscale = 1, variance = 2}, classes = o.classes, link = o.link}
+end
+
+--- Labels 0 and 1.
+local function of_two() return f:gt(0):to{dtype = "f64"}:eval() end
+
+describe("a classifier", function()
+  after_each(support.sweep)
+
+  it("is gb.gp.laplace with the likelihood of its classes", function()
+    local y <const> = of_two()
+    for _, link in ipairs{"probit", "logit"} do
+      local m <const> = classifier{link = link, classes = {0, 1}}
+      local l <const> = gb.gp.laplace{kernel = K.rbf{lengthscale = 1, variance = 2},
+        likelihood = gb.likelihoods.bernoulli{link = link}}
+      near(l:condition(x, y):log_marginal_likelihood(), m:condition(x, y):log_marginal_likelihood(), 0)
+      near(l:condition(x, y):predict(t).probabilities, m:condition(x, y):predict(t).probabilities, 0)
+    end
+  end)
+
+  it("takes class numbers, whole numbers, strings and columns of frames", function()
+    local by_numbers <const>, by_words <const> = classifier(), classifier()
+    by_numbers:fit(x, gb.tensor(numbers), {steps = 2})
+    by_words:fit(x, words, {steps = 2})
+    assert.same({1, 2, 3}, by_numbers.classes)
+    assert.same({"high", "low", "mid"}, by_words.classes)
+    local p <const>, q <const> = by_numbers:predict(t), by_words:predict(t)
+    near(p.probabilities:select(2, 1), q.probabilities:select(2, 2), 0.03)            -- of draws in another order
+    assert.equal("i64", p.class.dtype)
+    for i, v in ipairs(p.class:totable()) do assert.equal(({"low", "mid", "high"})[v], q.class[i]) end
+    near(gb.ones(6), p.probabilities:sum(2), 1e-12)
+    local table_of <const> = gb.data.frame{a = x:select(2, 1), b = x:select(2, 2), label = words}
+    local by_frame <const> = classifier()
+    by_frame:fit(table_of, "label", {steps = 2})
+    near(q.probabilities, by_frame:predict(gb.data.frame{a = t:select(2, 1), b = t:select(2, 2)}).probabilities, 1e-9)
+    near(by_words:score(x, words).nlpd, by_frame:score(table_of).nlpd, 1e-9)
+  end)
+
+  it("scores accuracy, NLPD and the Brier score by hand's figures", function()
+    local m <const> = classifier()
+    m:fit(x, words, {steps = 2})
+    local s <const>, p <const> = m:score(x, words), m:predict(x)
+    local hits, nlpd, brier = 0, 0, 0
+    for i, row in ipairs(p.probabilities:totable()) do
+      local best = 1
+      for c, v in ipairs(row) do
+        if v > row[best] then best = c end
+        local here <const> = m.classes[c] == words[i] and 1 or 0
+        brier = brier + (v - here) ^ 2 / n
+        nlpd = nlpd - here * math.log(v) / n
+      end
+      hits = hits + (m.classes[best] == words[i] and 1 or 0)
+    end
+    near({hits / n, nlpd, brier}, {s.accuracy, s.nlpd, s.brier}, 1e-10)
+    near(-nlpd, p:log_density(words):mean(), 1e-10)
+    assert.is_true(s.accuracy > 0.7)
+  end)
+
+  it("names the row of a label that is none", function()
+    local m <const> = classifier()
+    raises("option", "fit: row 2 of y is 2.5, expected a class: a whole number or a string", m.fit, m, t, {1, 2.5, 1, 1, 2, 2})
+    raises("option", "fit: y has 1 class: a classifier needs two", m.fit, m, t, {1, 1, 1, 1, 1, 1})
+    raises("option", "row 3 of y is 'a', and row 1 is 1: labels are all numbers or all strings", m.fit, m, t, {1, 2, "a", 1, 1, 1})
+    raises("option", "60 distinct values in 60 rows, which are hardly classes", m.fit, m, x, gb.linspace(1, 60, 60))
+    raises("option", "predict: the model does not know its classes yet", m.predict, m, t)
+    m:fit(x, words, {steps = 1})
+    raises("option", "score: row 2 of y is 'none', which is none of the classes 'high', 'low', 'mid'", m.score, m,
+      x:slice(1, 1, 2), {"low", "none"})
+    local fixed <const> = classifier{classes = 3}
+    raises("option", "fit: row 1 of y is 0, which is none of the classes 1, 2, 3", fixed.fit, fixed, t, {0, 1, 2, 3, 1, 1})
+    raises("option", "must be their number, 2 or more, or the list of their labels", classifier, {classes = 1})
+    raises("option", "a prediction of classes has no field 'y_mean'", function() return m:predict(t).y_mean end)
+  end)
+
+  it("knows classes that its data lack", function()
+    local m <const> = classifier{classes = {"low", "mid", "high", "none"}}
+    m:fit(x, words, {steps = 1})
+    assert.same({"high", "low", "mid", "none"}, m.classes)
+    assert.same({6, 4}, {m:predict(t).probabilities.shape[1], m:predict(t).probabilities.shape[2]})
+  end)
+
+  it("is one with its file, its copy and more data", function()
+    local m <const> = classifier()
+    m:fit(x, words, {steps = 2})
+    local p <const> = m:predict(t)
+    local path <const> = os.tmpname()
+    m:save(path)
+    local loaded <const> = gb.load(path)
+    os.remove(path)
+    assert.is_true(loaded:predict(t).probabilities:equal(p.probabilities))
+    assert.same(p.class, loaded:predict(t).class)
+    assert.same(p.class, m:copy():predict(t).class)
+    assert.equal(2 * n, #m:condition(x, words).y)
+    assert.matches("60 points, 2 columns, f64, 3 classes", tostring(m), 1, true)
+    assert.is_true(m:plan().peak > 0)
+  end)
+end)
