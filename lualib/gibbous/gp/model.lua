@@ -32,13 +32,13 @@ local PARTS <const> = {"kernel", "mean", "likelihood"}
 --   solve_info the solver's record behind the objective that was built last
 --   fitter     identity by which parameters know the model that fitted them last (gibbous.param)
 --   inner      the model that computes, where this one presents it; tasks: its number of outputs
---   planned    true: of a copy that is only planned, where nothing is computed
 --   standardize scaling given   what the model scales itself (gp/scaling.lua): x and y are then scaled, given has them as they came
 --   names      of the columns of the data: {x, y, left} (gp/frames.lua); nil where they have none
+--   planned    true: of a copy that is only planned, where nothing is computed
 --   of_tasks points   of an inner model: its number of outputs, and the points (n, d) that its rows are of
 local FIELDS <const> = {"kernel", "mean", "likelihood", "x", "y", "absent", "solver", "active", "choice", "posterior", "state",
-  "info", "update", "solve_info", "fitter", "planned", "inner", "tasks", "of_tasks", "points", "standardize", "scaling",
-  "given", "names"}
+  "info", "update", "solve_info", "fitter", "inner", "tasks", "of_tasks", "points", "standardize", "scaling",
+  "given", "names", "planned"}
 
 -- What new data make invalid, beside the caches of the class.
 local OF_DATA <const> = {"state", "active", "choice"}

@@ -112,6 +112,7 @@ local svgp = {}
 ---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, and stops the fit by returning false
 ---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
 ---@field budget? integer|string  bytes or "1 GiB": every step is planned within it, or refused
+---@field inputs? string[]  of a frame: the columns of x, by name
 
 --- Fits parameters, places and q: m:fit(x, y, o), or m:fit(o) to the data that the model holds. An epoch is a permutation of the rows
 --- that the seed fixes. The report's log_likelihood is the ELBO of all rows, its history that of the batches.

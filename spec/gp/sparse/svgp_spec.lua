@@ -195,6 +195,18 @@ describe("gb.gp.svgp", function()
     end
   end)
 
+  it("takes frames, as the collapsed model does", function()
+    local f <const> = gb.data.frame{a = x:select(2, 1), b = x:select(2, 2), y = y}
+    for _, make in ipairs{gb.gp.svgp, gb.gp.sgpr} do
+      local one <const>, two <const> = make{kernel = kernel(), inducing = z, noise = 0.07}, make{kernel = kernel(), inducing = z,
+        noise = 0.07}
+      one:fit(f, "y", {steps = 2})
+      two:fit(x, y, {steps = 2})
+      assert.same(two:predict(x).mean:totable(), one:predict(f).mean:totable())
+      assert.equal(46, #one:condition(gb.data.frame{b = at:select(2, 2), a = at:select(2, 1), y = there}).x)
+    end
+  end)
+
   it("stops at a time limit, or when a step says so, and keeps what it has", function()
     local a <const> = new{batch = 10}
     assert.equal("time limit reached", a:fit(x, y, {seconds = 0.05}).reason)

@@ -1,6 +1,6 @@
---- Which model fits data within a time and a budget: costs are those of plans, one step's times the usual number of steps; nothing is
--- computed. Preferred are, in this order, a model that approximates nothing, one that approximates by a solver, and inducing points,
--- as many as time and memory allow.
+--- Which model fits data within a time and a budget: costs are those of plans, one step's times the usual number of steps;
+-- nothing is computed. Preferred are, in this order, a model that approximates nothing, one that approximates by a solver, and
+-- inducing points, as many as time and memory allow.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
@@ -64,7 +64,7 @@ local function iterative_cost(self, budget)
   local ok <const>, _ = pcall(model.posterior(self).decide, self, budget, true)
   local choice <const> = ok and model.fields(self).choice
   local c <const> = choice and choice.iterative
-  if not c or c.refused or not c.seconds then return {refused = not (c and c.seconds), minimum = c and c.minimum, bytes = c and c.bytes} end
+  if not c or c.refused or not c.seconds then return {refused = true, minimum = c and c.minimum} end
   if c.bytes and c.bytes > budget then return {refused = true, minimum = c.bytes} end
   local steps <const> = c.steps or 10
   local one <const> = c.at_least and not c.steps and c.seconds / steps or c.seconds / (steps + GRADIENT_PRODUCTS)
@@ -95,8 +95,8 @@ function M.decide(make, x, y, seconds, budget, gaussian)
   local first <const> = gaussian and "exact" or "laplace"
   costs[first] = planned(make(first), x, y, budget, EVALUATIONS)
   if fits(costs[first], PART * seconds) and costs[first].seconds then
-    return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits", costs = costs,
-      step = costs[first].step}
+    return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits",
+      costs = costs, step = costs[first].step}
   end
   if gaussian then
     local trial <const> = make "iterative"

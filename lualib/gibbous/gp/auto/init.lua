@@ -77,7 +77,8 @@ local function watch(start, seconds)
   end
 end
 
---- What was approximated, in words, and the bounds of a sparse model. left: seconds; slow: how much slower than predicted steps were.
+--- What was approximated, in words, and the bounds of a sparse model. left: seconds; slow: how much slower than predicted steps
+-- were.
 local function approximation(m, how, info, left, slow)
   if how.kind == "exact" then return "nothing was approximated" end
   if how.kind == "laplace" then return "the posterior of f was taken as Gaussian around its mode; its error is not known" end
@@ -130,14 +131,14 @@ end
 
 local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
 
---- gb.gp.auto{kernel, mean = zero, noise = 1 | likelihood}: a maker of models; a:fit(x, y, {seconds = 600}) gives one, fitted, and says
--- which, why, and what was approximated. Errors: option.
+--- gb.gp.auto{kernel, mean = zero, noise = 1 | likelihood}: a maker of models; a:fit(x, y, {seconds = 600}) gives one, fitted, and
+-- says which, why, and what was approximated. Errors: option.
 ---@return gibbous.gp.auto
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any"},
     "gb.gp.auto")
   if not o.kernel then core.raise("option", "gb.gp.auto: a kernel is needed: gb.gp.auto{kernel = gb.kernels.rbf{}}") end
   if o.noise and o.likelihood then core.raise("option", "gb.gp.auto: give noise or likelihood, not both") end
-  return setmetatable({_fields = {kernel = o.kernel, mean = o.mean or nil, likelihood = o.likelihood or nil, noise = o.noise or nil}},
-    Auto)
+  return setmetatable({_fields = {kernel = o.kernel, mean = o.mean or nil, likelihood = o.likelihood or nil,
+    noise = o.noise or nil}}, Auto)
 end

@@ -56,7 +56,7 @@ class = model.define{
     return summary.text(self, ("gp.sgpr  %s, "):format(model.fields(self).solver), sparse.held(summary.points))
   end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    leave_one_out.methods, likelihood.methods, save.methods, methods},
+    leave_one_out.methods, likelihood.methods, save.methods, summary.methods, methods},
 }
 
 return class

@@ -1,6 +1,7 @@
 --- More observations for a sparse model without another fit: their terms are added to the sums that it has, O(k m^2).
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local noise_of <const> = require "gibbous.gp.exact.condition".noise_of
 local options <const> = require "gibbous.options"
@@ -16,6 +17,7 @@ local methods <const> = {}
 -- o: noise (k), variances where the model's noise is known per observation; missing = "mask" leaves out rows where y is NaN.
 -- Errors: option, shape, dtype, nan; not_pd.
 function methods.condition(self, x, y, opts)
+  x, y, opts = frames.observed(self, x, y, opts, "condition")
   local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
   local f <const> = model.fields(self)
   local given <const> = core.as_tensor(y)
@@ -30,10 +32,12 @@ function methods.condition(self, x, y, opts)
   if f.x == nil or #f.x == 0 then
     model.set_data(out, xs, ys)
     places.keep(g.inducing)
+    frames.inherit(self, out)
     return out
   end
   places.keep(g.inducing)
   model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))
+  frames.inherit(self, out)
   local before <const> = posterior_cache.present(self)
   if before and f.likelihood.kind ~= "fixed" then state.carry(before, out, xs, ys) end
   return out

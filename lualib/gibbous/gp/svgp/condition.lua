@@ -4,6 +4,7 @@ local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local likelihoods <const> = require "gibbous.likelihoods"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local noise_of <const> = require "gibbous.gp.exact.condition".noise_of
 local options <const> = require "gibbous.options"
@@ -29,6 +30,7 @@ end
 -- networks are shared); with Gaussian noise and a full q, q takes the rows in. o: missing = "mask" leaves out rows where y is NaN.
 -- Errors: option, shape, dtype, nan; not_pd.
 function methods.condition(self, x, y, opts)
+  x, y, opts = frames.observed(self, x, y, opts, "condition")
   local o <const> = options.parse(opts, {missing = data.missing, noise = "tensor"}, "condition")
   local f <const> = model.fields(self)
   if not likelihoods.is_gaussian(f.likelihood) or f.q.kind ~= "full" or f.likelihood.kind == "fixed" then
@@ -44,6 +46,7 @@ function methods.condition(self, x, y, opts)
   if more then places.keep(g.inducing) end
   model.set_data(out, more and core.cat({f.x, xs}, 1) or xs, more and core.cat({f.y, ys}, 1) or ys)
   places.keep(g.inducing)
+  frames.inherit(self, out)
   posterior.guarded(out, "condition", function() add(out, xs, ys) end)
   return out
 end

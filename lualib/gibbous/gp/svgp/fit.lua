@@ -13,6 +13,7 @@ local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local exact <const> = require "gibbous.gp.exact.class"
+local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local new_report <const> = require "gibbous.gp.fit.report"
@@ -52,16 +53,18 @@ function M.rows_of(k, b, n, seed, known)
   return core.cat({rest, order(epoch + 1):slice(1, 1, at + b - n)}, 1):eval()
 end
 
+--- Known variances of the observations, nil: the likelihood has others.
+local function known_noise(f) return f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil end
+
 --- Rows of the data as leaves of f64: x, y, and known noise.
 local function batch(self, rows)
   local f <const> = fields(self)
-  local known <const> = f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil
+  local known <const> = known_noise(f)
   local function take(t) return t and (rows and t:index(1, rows) or t):to(WIDE) end
   local x <const>, y <const>, noise <const> = take(f.x), take(f.y), take(known)
   if rows then core.eval{x, y, noise} end
   return x, y, noise
 end
-M.batch = batch
 
 -- Adam ------------------------------------------------------------------------------------------------------------------------
 
@@ -161,17 +164,18 @@ end
 --- -ELBO of all rows, streamed.
 function M.whole(self)
   local f <const> = fields(self)
-  local x, y, noise = batch(self)
+  local x, y, noise = f.x, f.y, known_noise(f)
   if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
   else x, y = core.lazy(x, y, {batch = 1}) end
-  return elbo.negative(self, x, y, 1, noise)
+  return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
 end
 
 -- Fits ------------------------------------------------------------------------------------------------------------------------
 
 local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
   rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
-  on_step = "function", budget = "any", missing = data.missing, polish = "boolean"}
+  on_step = "function", budget = "any", missing = data.missing, polish = "boolean",
+  inputs = "table"}
 
 --- How many rows a step has: as asked for, or the model's, of n.
 function M.batch_size(self, o, n)
@@ -303,13 +307,15 @@ M.methods = methods
 -- Cost of a step: O(m^2 (m + batch)); of the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
-  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "fit")
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
+  local left
+  x, y, left = frames.data(self, x, y, o.inputs, "fit")
   admission.ask(function() return self:plan(x, y, {missing = o.missing}).peak end)
-  local masked <const> = observations.take(self, x, y, "fit", o.missing)
+  local masked <const> = observations.take(self, x, y, "fit", o.missing, left)
   return fit(self, o, budget, masked)
 end
 
