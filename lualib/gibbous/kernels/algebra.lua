@@ -36,6 +36,26 @@ local rows <const> = {
   },
 }
 
+-- The sum of some of its parts. It holds the others too, to whom columns of its inputs may belong.
+local function chosen(self)
+  local out <const> = {}
+  for n, i in ipairs(self.chosen) do out[n] = self.parts[i] end
+  return out
+end
+
+rows.some = {
+  form = function(self, x, z, hidden)
+    return over(chosen(self), add, function(k) return kernel.value(k, x, z, hidden) end)
+  end,
+  diag = function(self, x, hidden) return over(chosen(self), add, function(k) return kernel.diag(k, x, hidden) end) end,
+}
+
+--- Makes a sum, which nothing else holds, that of its parts at these positions.
+local function choose(sum, positions)
+  local f <const> = kernel.fields(sum)
+  f.row, f.chosen = rows.some, positions
+end
+
 local function composite(kind, parts)
   local out <const> = kernel.new(kind, rows[kind])
   kernel.fields(out).parts = parts
@@ -161,4 +181,4 @@ function methods.warp(self, f)
   return out
 end
 
-return {over = over, add = add}
+return {over = over, add = add, choose = choose}

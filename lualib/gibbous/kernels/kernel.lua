@@ -8,6 +8,7 @@
 --   warp_by, warps     the function that inputs pass first, and the objects it was composed of, the innermost last
 --   label              its name in paths and reports
 --   pending            names of parameters that become one per column when data arrives
+--   chosen             positions of the parts that count, of a sum of which some are asked for (kernels/terms.lua)
 --
 -- A column of task numbers belongs to the index kernels of an expression: the other parts do not see it, unless their
 -- active_dims name it. 'hidden' are such columns, ascending.
@@ -24,7 +25,7 @@ local M <const> = {Kernel = Kernel, methods = methods}
 
 -- Settings that not every kernel has, beside the choices of its row.
 local settings <const> = {parts = true, active_dims = true, warp_by = true, warps = true, label = true, pending = true,
-  column = true}
+  column = true, chosen = true}
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Kernel end
 

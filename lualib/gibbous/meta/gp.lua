@@ -167,6 +167,7 @@ local multitask = {}
 function model:fit(x, y, o) end
 
 ---@class gibbous.model.predict.options
+---@field kernel? string|gibbous.kernel|table  a part of the kernel, or a list of parts: f is their part of the sum, without the mean function and noise. A part is a name given by k:named, a path ("kernel[2]") or m.kernel.trend itself; a factor of a product is none
 ---@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; default: "exact"
 ---@field rank? integer  of the cache; default: 100
 ---@field precision? "f32"|"f64"  for f32 data; default: f64 where f32 could lose the variance
@@ -183,6 +184,9 @@ function model:fit(x, y, o) end
 --- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- local p = m:predict(gb.tensor{0.5, 1.5})
 --- print(p.mean, p.y_var)
+--- local k = gb.kernels.rbf{lengthscale = 5}:named "trend" + gb.kernels.periodic{}:named "season"
+--- local s = gb.gp.exact{kernel = k, noise = 0.1}:condition(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0})
+--- print(s:predict(gb.tensor{0.5}, {kernel = "trend"}).mean, s:predict(gb.tensor{0.5}, {kernel = s.kernel.season}).f_var)
 ---```
 function model:predict(x, o) end
 
