@@ -79,7 +79,7 @@ local function find(root, wanted, what)
   local trails, names = {}, nil
   if path then trails[1] = trail_of_path(root, path) else trails, names = labelled(root, wanted) end
   if #trails == 1 then return trails[1] end
-  if #trails > 1 then refuse(what, "%s of the kernel are called '%s': a path tells them apart", counted(#trails, "part"), wanted) end
+  if #trails > 1 then refuse(what, "%s of it are called '%s': a path tells them apart", counted(#trails, "part"), wanted) end
   names = names or select(2, labelled(root))
   local near <const> = options.nearest(wanted, names)
   refuse(what, "the kernel has no part '%s' (%s)", wanted, near and ("did you mean '%s'?"):format(near) or listed(names))
@@ -95,8 +95,8 @@ local function check_term(root, trail, what)
   for i, place in ipairs(trail) do
     local part <const> = at.parts[place]
     if at.kind == "product" and i == #trail then
-      refuse(what, "%s is a factor of a product: it scales the other factors and adds nothing by itself; the product is the part",
-        text_of(part))
+      refuse(what, "%s is a factor of a product: it scales the other factors and adds nothing by itself; the product is "
+        .. "the part", text_of(part))
     elseif at.kind ~= "sum" and at.kind ~= "product" then
       refuse(what, "%s stands within a kernel of kind '%s', which is no sum of its parts", text_of(part), at.kind)
     end

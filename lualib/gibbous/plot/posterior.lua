@@ -8,7 +8,8 @@ local vector <const> = require "gibbous.plot.style".vector
 
 local WHAT <const> = "gb.plot.posterior"
 local SPEC <const> = {title = "string", xlabel = "string", ylabel = "string", x = "any", level = "number", samples = "count",
-  seed = "integer", task = "count", at = "table", columns = "table", names = "table", x_scaler = "any", y_scaler = "any", kernel = "any"}
+  seed = "integer", task = "count", at = "table", columns = "table", names = "table", x_scaler = "any", y_scaler = "any",
+  kernel = "any"}
 local GRID <const> = 50                        -- points along each side of a picture of two inputs
 local MOST_TASKS <const>, MOST_SLICES <const> = 8, 9
 

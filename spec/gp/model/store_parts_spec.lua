@@ -94,7 +94,8 @@ describe("the file of a model", function()
   it("keeps every mean and likelihood that the library makes", function()
     local parts <const> = {
       {"mean", gb.means, "define fields is of resolve with_task", {
-        zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3}}},
+        zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3},
+        composite = 2 * (gb.means.constant(2) + gb.means.zero())}},
       {"likelihood", gb.likelihoods, "fields is new varies", {
         gaussian = gb.likelihoods.gaussian(0.2), fixed = gb.likelihoods.fixed{1, 2, 3}, tasks = gb.likelihoods.tasks{1, 2},
         heteroscedastic = gb.likelihoods.heteroscedastic{kernel = K.rbf{}, places = at, noise = 0.5}}},

@@ -2,8 +2,8 @@
 -- k_j(t, x) C^-1 (y - m(x)) and the covariance k_j(t, t') - k_j(t, x) C^-1 k_j(x, t'); the means of all parts and the mean
 -- function add up to the whole mean. Source: Duvenaud (2014), Automatic model construction with Gaussian processes, section 2.4.5.
 --
--- A query (gp/posterior.lua) of such a prediction has 'part', a selection (kernels/terms.lua); posteriors take their kernels between
--- points and data, and the mean function of points, from here.
+-- A query (gp/posterior.lua) of such a prediction has 'part', a selection (kernels/terms.lua); posteriors take their kernels
+-- between points and data, and the mean function of points, from here.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local prepare <const> = require "gibbous.data.prepare"

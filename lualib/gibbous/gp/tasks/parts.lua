@@ -115,6 +115,11 @@ end
 
 --- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.
 function M.mean(m, T)
+  if m.parts then
+    local out <const> = m:copy(function(p) return p end)
+    for i, part in ipairs(m.parts) do out.parts[i] = M.mean(part, T) end
+    return out
+  end
   local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
   if constants and constants.numel ~= T then
     core.raise("shape", ("gb.gp.multitask: %d constant means for %s"):format(constants.numel, counted(T, "task")))

@@ -30,12 +30,13 @@ function M.prepare(self, query)
     local K <const> = parts.between(k, x, x)
     return (K:reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)):reshape(m * T, m * T)
   end
-  return {state = state, cross = function() return parts.between(k, x, state.x) end, algorithm = "kronecker", reused = reused,
+  return {state = state, cross = function() return parts.between(k, x, state.x) end, reused = reused, algorithm = "kronecker",
     count = #state.x * T, prior = prior, prior_cov = prior_cov}
 end
 
 function M.mean(self, ready, query)
-  return component.mean(query, model.fields(self).mean, query.inputs) + ready.cross():matmul(ready.state.weights):reshape(query.count)
+  local of_data <const> = ready.cross():matmul(ready.state.weights):reshape(query.count)
+  return component.mean(query, model.fields(self).mean, query.inputs) + of_data
 end
 
 --- The covariances of m T values with the data, (n, m T, T), and C^-1 times them.
