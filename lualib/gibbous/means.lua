@@ -151,8 +151,7 @@ function M.resolve(m, d)
   if d == 1 or slope.ndim > 0 then return end
   local list <const> = {}
   for i = 1, d do list[i] = slope.value:item() end
-  m.hyper.slope = unbounded(list, "slope")
-  m.hyper.slope.fixed, m.hyper.slope.prior = slope.fixed, slope.prior
+  m.hyper.slope = param.like(slope, list)
 end
 
 --- The result of f for x, as (n).

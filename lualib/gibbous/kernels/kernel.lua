@@ -149,13 +149,11 @@ end
 -- Widths known when data arrives --------------------------------------------------------------------------------------
 
 --- A parameter like 'before' with one number, or row, for each of 'width' columns.
-local function widened(before, name, width)
+local function widened(before, width)
   local v <const> = before.value
   local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
   shape[#shape + 1] = width
-  local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, nil, 2)
-  p.fixed, p.prior = before.fixed, before.prior
-  return param.set_open(p, param.is_open(before))
+  return param.set_open(param.like(before, v:unsqueeze(-1):expand(shape):eval()), param.is_open(before))
 end
 
 --- made: the parameters that took the place of others, by these and their width, so that what is tied (k * k) stays tied.
@@ -163,7 +161,7 @@ local function widen(self, width, made)
   for _, name in ipairs(self.pending) do
     local before <const> = self.hyper[name]
     made[before] = made[before] or {}
-    made[before][width] = made[before][width] or widened(before, name, width)
+    made[before][width] = made[before][width] or widened(before, width)
     self.hyper[name] = made[before][width]
   end
   fields(self).pending = nil

@@ -314,6 +314,24 @@ function model:get(path) end
 ---```
 function model:value(path) end
 
+---@class gibbous.model.bound.options
+---@field min? number|false  lower bound; false: none, of a positive parameter 0; default: it stays
+---@field max? number|false  upper bound; false: none; default: it stays
+---@field value? number|number[]|gibbous.tensor  of the parameter, inside the bounds; default: the one it has
+
+--- Other bounds for a parameter by its path, also for one that was not made by gb.param; m.kernel.lengthscale.min = 0.1 sets one.
+--- Bounds of the noise take the place of its floor. Gives the model.
+---@param path string
+---@param o gibbous.model.bound.options
+---@return gibbous.model
+--- Errors: option for an unknown path, or a value outside the bounds; the parameter then stays as it was.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- print(m:bound("kernel.lengthscale", {min = 0.1, max = 10}))
+--- m.likelihood.noise.min = 0.01
+---```
+function model:bound(path, o) end
+
 --- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3), or m:set{["kernel.variance"] = 2, ...}. Gives the model.
 ---@param path string|table
 ---@param v number|table|gibbous.tensor|nil  inside the bounds; one number stands for all elements
