@@ -312,6 +312,14 @@ function M.bound(p, o)
   set_bounds(p, min, max, o.value)
 end
 
+--- The unconstrained value by which a parameter would have the value v; the parameter stays as it is. Errors: as of assignments.
+function M.raw_of(p, v)
+  local box <const> = data(p)
+  local t <const> = shaped(box, plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name)))
+  check_bounds(box, t)
+  return box.transform.inverse(t):eval()
+end
+
 --- Were bounds assigned, in the place of those that it was made with?
 function M.is_bounded(p) return data(p).bounded == true end
 

@@ -72,8 +72,8 @@ M.methods = methods
 --- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale". Raises option for an unknown path.
 function methods.get(self, path) return find(by_path(self), path) end
 
---- Other bounds for a parameter: m:bound("kernel.lengthscale", {min = 0.1, max = 10}). What is not given stays as it is, false is no
--- bound; value: what it has then, by default as now. Bounds of the noise take the place of its floor. Gives the model.
+--- Other bounds for a parameter: m:bound("kernel.lengthscale", {min = 0.1, max = 10}). What is not given stays as it is, false is
+-- no bound; value: what it has then, by default as now. Bounds of the noise take the place of its floor. Gives the model.
 -- Errors: option for an unknown path, or a value outside the bounds.
 function methods.bound(self, path, opts)
   local p <const> = find(by_path(self), path)

@@ -137,6 +137,8 @@ local multitask = {}
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
 ---@field on_step? fun(s: table): boolean?  gets {step, value, gradient_norm, solve}, and stops the fit by returning false
+---@field starts? table[]  {{["kernel.lengthscale"] = 0.1}, ...}: further starts, each the first one but for these values
+---@field seconds? number  the fit ends after the step at which so many have gone by since the call, at the best point so far; m:fit{resume = report} goes on
 ---@field restarts? integer  extra starts; by default one where a direct fit has brought the noise down or to most of var(y)
 ---@field seed? integer  of the starts and of a solver's probes; default: 0
 ---@field objective? "mll"|"loo"  the log marginal likelihood, or the leave-one-out predictive density (direct only); default: "mll"
@@ -160,6 +162,7 @@ local multitask = {}
 --- local x = gb.linspace(0, 6, 30)
 --- local m = gb.gp.exact{kernel = gb.kernels.matern52{}, noise = 0.1}
 --- print(m:fit(x, x:sin(), {steps = 20}).converged)
+--- print(m:fit(x, x:sin(), {starts = {{["kernel.lengthscale"] = 0.1}}, seconds = 5}).history[1].parameters)
 --- local f = gb.data.frame{t = x, y = x:sin()}
 --- m:fit(f, "y", {steps = 5})
 --- print(m:predict(f:head(2)).mean, m)

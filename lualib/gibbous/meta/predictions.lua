@@ -101,14 +101,14 @@ local draw = {}
 ---@field why gibbous.choice?  how solver = "auto" came to it
 ---@field solve_log table  solves, iterations, unconverged, the worst residual and condition, all 0 when direct; worst: of the worst that missed
 ---@field parameters table<string, number|number[]>  values at the best point, by path, of parameters with 32 elements at most
----@field history table[]  its steps in order: {step, value, gradient_norm, residual}, residual where a solver has one; of more than 4096 every second, or fourth ..
+---@field history table[]  its steps in order: {step, value, gradient_norm, residual, parameters}, residual where a solver has one, parameters the values of the free ones by path where there are 64 numbers at most; of more than 4096 every second, or fourth ..
 ---@field seed integer  of the starts and the probes
 ---@field n integer  values of y
 ---@field masked integer  values of y left out by missing = "mask"
 ---@field tasks integer?  of a model of several outputs
 ---@field seconds number  it took
 ---@field bytes integer  the most held since the report was last reset
----@field interrupted boolean  Ctrl-C or on_step stopped it
+---@field interrupted boolean  Ctrl-C, on_step or the time limit stopped it
 ---@field method string  "lbfgs", "adam", "sgd"
 local info = {}
 

@@ -14,7 +14,7 @@ local weak <const> = {__mode = "v"}
 local last <const> = setmetatable({}, weak)           -- the report of the last fit that was interrupted
 
 -- Options that say what is computed, which a fit that goes on keeps.
-local KEPT <const> = {"method", "lr", "objective", "restarts", "seed", "missing"}
+local KEPT <const> = {"method", "lr", "objective", "restarts", "starts", "seed", "missing"}
 
 --- The bounds of all parameters below a model: raw values mean nothing by others.
 local function bounds_of(self)
@@ -50,7 +50,9 @@ function M.of(self, info, o)
   check(rawequal(of.x, now.x) and rawequal(of.y, now.y), "the model holds other data by now; fit it anew")
   check(bounds_of(self) == from.bounds, "parameters have other bounds by now; fit it anew")
   for _, name in ipairs(KEPT) do
-    check(o[name] == nil or o[name] == from.o[name], "%s stays what it was, %s", name, tostring(from.o[name] or "the default"))
+    local was <const> = from.o[name]
+    check(o[name] == nil or o[name] == was, "%s stays what it was, %s", name,
+      type(was) == "table" and "the list given before" or tostring(was or "the default"))
   end
   local options <const> = shallow_copy(from.o)
   for key, v in pairs(o) do options[key] = v end
