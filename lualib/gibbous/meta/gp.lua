@@ -234,6 +234,20 @@ function model:score(x, y, o) end
 ---```
 function model:condition(x, y, o) end
 
+--- A new model without these rows of the data; parameters are not fitted again, the old model stays as it is, and what it scales keeps
+--- its scale. Of a factor the rows above the first that goes stay, where at most half of the others lie below it.
+---@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
+---@return gibbous.gp.exact|gibbous.gp.multitask
+--- Cost: O(k^3) for k rows below the first that goes, where they are at most half; else the next prediction takes O(n^3); m.update says.
+--- Errors: index where there is no such row; option; not_pd.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- m:fit(gb.tensor{0, 1, 2, 9}, gb.tensor{0, 1, 0, 50}, {steps = 3})
+--- local without = m:remove(4)
+--- print(#without.x, without:predict(gb.tensor{1.5}).mean, without.update)
+---```
+function model:remove(rows) end
+
 ---@class gibbous.model.draw.options
 ---@field features? integer  of the random expansion of the prior; default: 1024
 ---@field seed? integer  without it the next numbers of gb.seed are taken

@@ -123,9 +123,9 @@ local choice = {}
 
 --- What a model did last to be ready for predictions, of m.update.
 ---@class gibbous.gp.update
----@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "none": left for later
----@field rows integer  observations that were worked in
----@field onto integer  observations that were there already
+---@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "remove" rows that were there, "none": left for later
+---@field rows integer  observations that were worked in, or removed
+---@field onto integer  observations that were there already; of "remove" those that are left
 ---@field seconds number  it took
 ---@field reason string?  why it was, or will be, from the start
 ---@field solve gibbous.solve_info?  the report of the solver

@@ -13,6 +13,7 @@ local parameters <const> = require "gibbous.gp.parameters"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local plan <const> = require "gibbous.gp.fit.plan"
 local predict <const> = require "gibbous.gp.predict"
+local remove <const> = require "gibbous.gp.remove"
 local save <const> = require "gibbous.gp.save"
 local score <const> = require "gibbous.gp.tasks.score"
 local summary <const> = require "gibbous.gp.report.summary"
@@ -60,7 +61,7 @@ class = model.define{
   text = function(self)
     return summary.text(self, ("gp.multitask  %s, "):format(counted(model.fields(self).tasks, "task")), held_text)
   end,
-  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
+  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, remove.methods, score.methods,
     leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }
 
