@@ -38,7 +38,8 @@ gb.gp = {}
 function gb.gp.exact(o) end
 
 ---@class gibbous.gp.multitask.options
----@field kernel gibbous.kernel  of the points
+---@field kernel gibbous.kernel|gibbous.kernel[]  of the points; of a list each has a B of its own, and they add up (m.kernel[1].tasks:matrix() is the first)
+---@field seed? integer  of the W of a list of kernels at the start; default: 0
 ---@field tasks integer  how many outputs, T
 ---@field rank? integer  of B = W W' + diag(v); default: 1
 ---@field noise? number|number[]|gibbous.param  one variance, or one per task (the default)
@@ -56,6 +57,9 @@ function gb.gp.exact(o) end
 --- local m = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
 --- m:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 5})
 --- print(m:predict(gb.tensor{1, 2}).mean.shape)
+--- local two = gb.gp.multitask{kernel = {gb.kernels.rbf{lengthscale = 3}:named "slow", gb.kernels.matern32{}}, tasks = 2}
+--- two:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 5})
+--- print(two.kernel.slow.tasks:matrix(), two:predict(gb.tensor{1}, {kernel = "slow"}).mean)
 ---```
 function gb.gp.multitask(o) end
 
