@@ -188,8 +188,8 @@ end
 local function provenance()
   local path <const>, content <const> = script()
   local _ <const>, seed <const> = core.figure_origin()
-  local facts <const> = {gibbous = core.version, ["made at"] = os.date "!%Y-%m-%d %H:%M:%S UTC", ["seed of gb.seed"] = seed,
-    ["script"] = path, ["SHA-256 of the script"] = content and core.sha256(content)}
+  local facts <const> = {gibbous = core.version, commit = core.build.commit, ["made at"] = os.date "!%Y-%m-%d %H:%M:%S UTC",
+    ["seed of gb.seed"] = seed, ["script"] = path, ["SHA-256 of the script"] = content and core.sha256(content)}
   for file, digest in pairs(require "gibbous.data.seen".digests()) do facts["SHA-256 of " .. file] = digest end
   return {facts = facts, machine = require "gibbous.doctor".facts(), script = content}
 end

@@ -153,7 +153,7 @@ describe("gb.data.read", function()
     raises("option", "dataset = ... is for HDF5 and MATLAB files", gb.data.read, file "a\n1\n", {dataset = "a"})
     raises("format", "text in UTF-16", gb.data.read, file "\xFF\xFEa\0")
     raises("format", "not a NumPy array file", gb.data.read, file("1,2\n", ".npy"))
-    raises("format", "NUL bytes; not a text file", gb.data.read, file "\0")
+    raises("format", ":1: a NUL byte: this is not a text file", gb.data.read, file "\0")
   end)
 
   it("waits for no pipe, and reads no folder or device", function()
@@ -271,6 +271,19 @@ describe("gb.data.write", function()
     assert.equal(text, support.read(path))
     gb.data.write(path, f:col "id")
     assert.equal("9007199254740993\n2\n", support.read(path))
+  end)
+
+  it("writes words and names that hold what may separate cells, in a lone column too", function()
+    local path <const> = support.path ".csv"
+    for _, mark in ipairs{",", ";", "\t", "|", " "} do
+      local words <const>, name <const> = {"ada" .. mark .. "lovelace", "bob", "1" .. mark .. "2"}, "who" .. mark .. "it is"
+      for _, columns in ipairs{{[name] = words}, {[name] = words, v = {1, 2.5, 3}}} do
+        gb.data.write(path, gb.data.frame(columns))
+        local f <const> = gb.data.read(path)
+        assert.same(words, f[name])
+        assert.equal(columns.v and 2 or 1, #f.names)
+      end
+    end
   end)
 
   it("writes views as they look", function()

@@ -262,3 +262,39 @@ describe("frame:describe", function()
     assert.equal(0, #gb.data.frame{}:describe())
   end)
 end)
+
+describe("lists of a frame", function()
+  --- The code of the error of f() where only so many more bytes are free; nothing is held behind it.
+  local function refused(bytes, f)
+    collectgarbage()
+    collectgarbage()
+    local before <const> = gb.memory.report().used
+    local old <const> = gb.memory.limit(before + bytes)
+    local ok <const>, err <const> = pcall(f)
+    gb.memory.limit(old)
+    collectgarbage()
+    collectgarbage()
+    assert.equal(before, gb.memory.report().used)
+    return ok or err.code
+  end
+
+  it("are refused beyond the limit of memory, before they are made", function()
+    local n <const>, words <const> = 20000, {}
+    for i = 1, n do words[i] = "w" .. i % 100 end
+    local path <const> = support.path ".csv"
+    gb.data.write(path, gb.data.frame{w = words, v = gb.range(1, n)})
+    local f <const> = gb.data.frame{v = gb.range(1, n), k = gb.range(1, n) % 7}
+    local read <const> = gb.data.read(path)
+    support.sweep()
+    assert.equal("oom", refused(1 << 20, function() return f:group "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:encode "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:one_hot "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:join(f, {on = "v"}) end))
+    assert.equal("oom", refused(1 << 20, function() return read.w end))
+    assert.equal(7, #f:group "k")
+    assert.equal("w1", read.w[1])
+    local head <const> = read:head(15000)
+    assert.equal("oom", refused(1 << 17, function() return head.w end))
+    assert.equal("w1", head.w[1])
+  end)
+end)

@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local log <const> = require "gibbous.sweep.log"
 local new <const> = require "spec.sweep.study"
+local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
 
@@ -148,5 +149,30 @@ describe("a store", function()
     assert.equal(1, code)
     assert.matches("GIBBOUS_STORE is \"sqlite\" or \"journal\", got \"stone\"", err, 1, true)
     assert.is_false(store.is(s.store))
+  end)
+
+  it("of another user is read, where it cannot be written", function()
+    local as <const> = "setpriv --reuid 65534 --clear-groups " .. process.binary
+    if not os.execute("test $(id -u) = 0 && " .. as .. " -e '' 2>/dev/null") then
+      pending "only root can be another user"
+      return
+    end
+    local s <close> = new(RUN)
+    s:sweep("run", "-j", 2)
+    os.execute(("chmod 755 '%s' '%s'"):format(s.folder, s.store))
+    local out <const>, err <const>, code <const> = process.run({"sweep", "table", s.store, "--rows", "a"}, {program = as})
+    assert.equal(0, code, err)
+    assert.matches("\n40 +40", out)
+  end)
+
+  it("in a folder that cannot be written says what to do", function()
+    local make_folder <const> = core.make_folder
+    finally(function() core.make_folder = make_folder end)
+    for _, cause in ipairs{"Read-only file system", "Permission denied"} do
+      core.make_folder = function(path) core.raise("io", ("cannot make the folder %s: %s"):format(path, cause)) end
+      support.raises("io", "the store of a sweep needs a folder that can be written: name one with --store DIR",
+        store.open, "/no/place", "create")
+      support.raises("io", cause, store.lock, "/no/place")
+    end
   end)
 end)

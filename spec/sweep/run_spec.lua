@@ -96,7 +96,9 @@ describe("gibbous sweep run", function()
     assert.same({7.0, 8.0}, column(s:trials(), "metric"))
     s:sweep "run"
     assert.same({1, 1}, column(s:trials(), "attempts"))
+    assert.matches(", 0 to run;", (s:sweep "plan"), 1, true)
     data "x,y\n1,2\n3,5\n"
+    assert.matches(", 2 to run;", (s:sweep "plan"), 1, true)
     local _, err <const> = s:sweep "run"
     assert.matches("data files have changed: 2 finished trials run again", err, 1, true)
     assert.same({8.0, 9.0}, column(s:trials(), "metric"))

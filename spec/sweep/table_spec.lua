@@ -80,6 +80,20 @@ describe("gibbous sweep table", function()
     assert.equal(2 / 64, tonumber(cells[12]))
   end)
 
+  it("has a line a row, whatever the values are, and tells a word from the number that it looks like", function()
+    local other <const> = shown.folder [[
+      return require "gibbous".sweep{name = "study", metric = "m", space = {a = {1, "1", "x\ny", "true", true}},
+        run = function() return {m = 1} end}]]
+    assert.equal(0, select(3, other.run("run", "study.lua", "--quiet")))
+    local rows <const> = lines((other.run("table", "study.lua", "--rows", "a")))
+    assert.matches("^x y +1", rows[5])
+    local listed <const> = (other.run("ls", "study.lua"))
+    for _, word in ipairs{"a=1 ", 'a="1" ', 'a="x\\ny" ', 'a="true" ', "a=true "} do
+      assert.truthy(listed:find(word, 1, true), word .. listed)
+    end
+    other.close()
+  end)
+
   it("goes to a file", function()
     f.run("table", "study.lua", "--fmt", "md", "--out", "t.md")
     assert.equal(of("--fmt", "md"), f.read "t.md")

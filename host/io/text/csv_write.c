@@ -30,12 +30,10 @@ static void cell_text (const gb_tensor *t, size_t row, size_t column, char s[NUM
   else number_text(gb_tensor_at(t, index), s);
 }
 
-/* Also quotes a byte order mark: at the start of the file a reader would drop it. */
+/* A cell that holds what may separate cells is quoted, whichever of them is meant: a reader that looks for the delimiter counts each
+** outside of quotes. So are a comment's sign and, at the start of a file, a byte order mark, which would be left out. */
 static bool wants_quotes (const char *s) {
-  const size_t n = strlen(s);
-  if (strncmp(s, "\xEF\xBB\xBF", 3) == 0) return true;
-  return strpbrk(s, ",\"\n\r") != NULL ||
-         (n > 0 && (*s == ' ' || *s == '\t' || *s == '#' || s[n - 1] == ' ' || s[n - 1] == '\t'));
+  return *s == '#' || strncmp(s, "\xEF\xBB\xBF", 3) == 0 || strpbrk(s, ",;\t| \"\n\r") != NULL;
 }
 
 static gb_status put (gb_outfile *f, const char *s, gb_error *err) {

@@ -27,9 +27,9 @@ function gb.cli(given) end
 ---@class gibbous.sweep.options
 ---@field name string  a word: the store is the folder NAME.gibbous
 ---@field run function  run(p, trial): p are the parameters, trial a gibbous.sweep.trial; gives a number, or a table of plain values
----@field space? table<string, any>  lists of values by name; for a search also ranges
+---@field space? table<string, any>  lists of values by name; for a search also ranges; gb.sweep.when(...) of either
 ---@field repeats? integer|table<string, any[]>  how often each cell is tried, or lists by name; default: 1
----@field search? "grid"|"random"|"sobol"|"gp"  default: "grid"
+---@field search? "grid"|"random"|"sobol"|"gp"|"tpe"  default: "grid"
 ---@field trials? integer  cells that a search draws
 ---@field seed? integer  of the search and of all trials; default: 0
 ---@field metric? string  the field of the result that is compared
@@ -62,7 +62,7 @@ gb.sweep = {}
 ---```
 function gb.sweep.range(first, last, step) end
 
---- An axis of numbers between low and high, all equally likely; for search = "random", "sobol" and "gp".
+--- An axis of numbers between low and high, all equally likely; for every search but "grid".
 ---@param low number
 ---@param high number
 ---@return gibbous.sweep.range
@@ -96,15 +96,26 @@ function gb.sweep.log_uniform(low, high) end
 ---```
 function gb.sweep.integers(low, high, o) end
 
+--- An axis that a cell has only where other axes have these values: p.period is nil in the others.
+---@param condition table<string, any>  by the name of an axis that lists values: one of them, or a list
+---@param axis any[]|gibbous.sweep.range
+---@return gibbous.sweep.when
+--- Errors: option.
+---```lua
+--- print(gb.sweep{name = "kinds", run = function(p) return #p.kernel + (p.period or 0) end, space = {
+---   kernel = {"rbf", "periodic"}, period = gb.sweep.when({kernel = "periodic"}, {0.5, 1, 2})}})
+---```
+function gb.sweep.when(condition, axis) end
+
 --- A study: a value, as gb.sweep{...} made it. Prints as text.
 ---@class gibbous.sweep
 ---@field name string  of its store
 ---@field run function  of parameters and trial
----@field search string  "grid", "random", "sobol" or "gp"
+---@field search string  "grid", "random", "sobol", "gp" or "tpe"
 ---@field seed integer  of the search and of all trials
 ---@field goal string  "min" or "max"
 ---@field share integer  trials on one GPU at once
----@field space table[]  its axes: {name, values} or {name, range}, by name
+---@field space table[]  its axes: {name, values} or {name, range}, by name; condition, where an axis depends on others before it
 ---@field repeats table[]  the same
 ---@field trials integer?  cells of a search
 ---@field metric string?  the field of the result that is compared
@@ -122,6 +133,12 @@ local sweep = {}
 ---@field log boolean  are ratios equally likely, not differences?
 ---@field whole boolean  are its values integers?
 local range = {}
+
+--- An axis that depends on others. Prints as text.
+---@class gibbous.sweep.when
+---@field condition table<string, any>  values by the name of an axis
+---@field axis any  a list of values, or a range
+local when = {}
 
 --- What the function of a study gets beside its parameters: one trial.
 ---@class gibbous.sweep.trial

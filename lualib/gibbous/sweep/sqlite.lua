@@ -52,7 +52,9 @@ local function open_database(path, mode)
   if mode ~= "read" then db:run "PRAGMA journal_mode = WAL" end
   local ok <const>, why <const> = pcall(db.run, db, "PRAGMA synchronous = NORMAL")
   if ok then return db end
-  if mode ~= "read" or not tostring(why):find("unable to open", 1, true) then error(why, 0) end
+  local words <const> = tostring(why)
+  local barred <const> = words:find("unable to open", 1, true) or words:find("readonly database", 1, true)
+  if mode ~= "read" or not barred then error(why, 0) end
   if core.file_exists(path .. "-wal") then
     core.raise("io", ("%s was not closed well, and its folder cannot be written: copy the folder to where it can be"):format(path))
   end
@@ -113,15 +115,18 @@ end
 --- The study consists of the trials of this code from now on.
 function Store:want_code(code) self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
 
---- Adds trials to the study.
-function Store:add(trials, code)
-  return self:atomically(function() return add(self, trials, code) end)
+--- Adds trials to the study, unless it would have more cells than 'most' then. Gives how many are new.
+function Store:add(trials, code, most)
+  return self:atomically(function()
+    return state.has_room(self.db, trials, most) and add(self, trials, code) or 0
+  end)
 end
 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
---- The first pending trial whose need fits beside those that run on this host. o: host, pid, started, limit (bytes of
--- the host), least (bytes that every trial has), now, device. Gives its row, with token and room; nil where there is none.
+--- The first pending trial whose need fits beside those that run on this host's device. o: host, pid, started, limit (bytes of
+-- the device), least (bytes that every trial has), now, device (nil: none is named), share (trials on the device at once). Gives
+-- its row, with token and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local row <const> = state.fitting(self.db, o, 1)[1]

@@ -90,7 +90,7 @@ function forms.text(t, o, usual)
     local mean <const>, err <const>, n <const> = parts(c, o.spread, usual)
     if not mean then return c.state end
     return mean .. (err and " ± " .. err or "") .. (n and (" (n=%d)"):format(n) or "") .. (c.equal and " *" or "")
-  end, function(word) return word end)
+  end, function(word) return (word:gsub("%c", " ")) end)
   table.insert(rows, 1, top)
   return require "gibbous.table_text"(rows) .. "\n" .. table.concat(note(t, o, usual, "*"), "\n") .. "\n"
 end
