@@ -29,7 +29,7 @@ return {
       gb.kernels.arc_cosine{}, gb.kernels.periodic{}, gb.kernels.polynomial{}, gb.kernels.change_point(gb.kernels.rbf{},
         gb.kernels.rbf{}, {location = 1})
   end,
-  means = function() return gb.means.zero(), gb.means.constant(1), gb.means.linear{} end,
+  means = function() return gb.means.zero(), gb.means.constant(1), gb.means.linear{}, 2 * gb.means.zero() end,
   likelihoods = function()
     local x <const> = data()
     return gb.likelihoods.gaussian(1), gb.likelihoods.fixed(gb.ones(20)), gb.likelihoods.tasks{1, 2},

@@ -200,10 +200,11 @@ function methods:place(z)
   f.latent = param.hyper(core.zeros(#z), "latent", {prior = priors.normal{}})
 end
 
---- Is there a floor for a fit to keep to?
+--- Is there a floor for a fit to keep to? Not where a script has set the bounds.
 local function has_floor(self)
   if self.kind == "heteroscedastic" then return true end
-  return param.is(self.noise) and not param.shared(self.noise) and not self.noise.fixed
+  local p <const> = self.noise
+  return param.is(p) and not param.shared(p) and not p.fixed and not param.is_bounded(p)
 end
 
 --- Do the values of y vary, but for rounding? Their squares may be too large or too small for f64: those of y / max|y| are not.

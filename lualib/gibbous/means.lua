@@ -11,10 +11,11 @@ local methods <const> = object.methods(Mean, "a mean", "m")
 
 local M <const> = {}
 
--- Settings that not every mean has: a function or network it is made of; what it does when data arrive; a column it does not see.
-local settings <const> = {root = true, pending = true, task_column = true}
+-- Settings that not every mean has: a function or network it is made of; means that it is made of; what it does when data arrive; a
+-- column it does not see.
+local settings <const> = {root = true, parts = true, pending = true, task_column = true}
 
---- The state of a mean: kind, form, hyper, and settings.
+--- The state of a mean: kind, form, hyper, and settings. A sum and a multiple have 'parts'.
 function M.fields(m) return rawget(m, "_fields") end
 
 local fields <const> = M.fields
@@ -27,6 +28,7 @@ function Mean.__index(self, key)
   local f <const> = fields(self)
   if methods[key] then return methods[key] end
   if f.hyper[key] ~= nil then return f.hyper[key] end
+  if math.type(key) == "integer" and f.parts then return f.parts[key] end
   if f[key] ~= nil or settings[key] then return f[key] end
   object.no_field(name_of(self), key, f.hyper, methods)
 end
@@ -52,10 +54,20 @@ function Mean.__children(self)
   for name in pairs(self.hyper) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do out[#out + 1] = {name, self.hyper[name]} end
+  for i, part in ipairs(self.parts or {}) do out[#out + 1] = {i, part} end
   return out
 end
 
+--- A sum "a + b", a multiple "c * a", whose sum keeps its brackets.
+local function composite_text(self)
+  local cells <const> = {}
+  for i, part in ipairs(self.parts) do cells[i] = tostring(part) end
+  if self.kind == "sum" then return table.concat(cells, " + ") end
+  return ("%s * %s"):format(self.hyper.factor, self.parts[1].kind == "sum" and "(" .. cells[1] .. ")" or cells[1])
+end
+
 function Mean.__tostring(self)
+  if self.parts then return composite_text(self) end
   local cells <const> = {}
   for _, pair in ipairs(Mean.__children(self)) do cells[#cells + 1] = pair[1] .. "=" .. tostring(pair[2]) end
   return ("%s{%s}"):format(fields(self).kind, table.concat(cells, ", "))
@@ -67,6 +79,7 @@ local function clone(self)
   for key, v in pairs(fields(self)) do out[key] = v end
   out.hyper = {}
   for name, p in pairs(self.hyper) do out.hyper[name] = p end
+  out.parts = self.parts and table.move(self.parts, 1, #self.parts, 1, {})
   return new(out)
 end
 
@@ -75,6 +88,7 @@ function methods.copy(self, copies)
   copies = copies or param.copies()
   local out <const> = clone(self)
   for name, p in pairs(self.hyper) do out.hyper[name] = copies(p) end
+  for i, part in ipairs(self.parts or {}) do out.parts[i] = part:copy(copies) end
   return out
 end
 
@@ -129,6 +143,7 @@ end
 --- Gives a linear mean built from one number a slope for each of 'd' columns, the task's left out. Models call it when data
 -- arrive.
 function M.resolve(m, d)
+  for _, part in ipairs(m.parts or {}) do M.resolve(part, d) end
   if not m.pending or m.kind ~= "linear" then return end
   if m.task_column then d = d - 1 end
   fields(m).pending = nil
@@ -136,8 +151,7 @@ function M.resolve(m, d)
   if d == 1 or slope.ndim > 0 then return end
   local list <const> = {}
   for i = 1, d do list[i] = slope.value:item() end
-  m.hyper.slope = unbounded(list, "slope")
-  m.hyper.slope.fixed, m.hyper.slope.prior = slope.fixed, slope.prior
+  m.hyper.slope = param.like(slope, list)
 end
 
 --- The result of f for x, as (n).
@@ -159,6 +173,69 @@ function M.of(v)
   return new{kind = "function", hyper = {}, root = v, form = function(_, x)
     return one_a_row(v(x), x, "the mean function")
   end}
+end
+
+-- Sums and multiples ------------------------------------------------------------------------------------------------------
+
+local function sum_form(self, x)
+  local v
+  for _, part in ipairs(self.parts) do v = v and v + part(x) or part(x) end
+  return v
+end
+
+local function multiple_form(self, x) return columns.adopt(self.hyper.factor, x) * self.parts[1](x) end
+
+--- The sum of a list of means, or the multiple of one by hyper.factor.
+function M.composite(kind, parts, hyper)
+  return new{kind = kind, hyper = hyper or {}, parts = parts, form = kind == "sum" and sum_form or multiple_form}
+end
+
+--- The means of both sides of an operator, a number or gb.param that of a constant.
+local function operands(a, b, event)
+  local out <const> = {}
+  for i, v in ipairs{a, b} do
+    out[i] = (type(v) == "number" or param.is(v)) and M.constant(v) or M.of(v)
+    if not out[i] then
+      core.raise("option", ("mean %s: both sides must be means, functions, numbers or gb.params, got %s and %s"):format(event,
+        core.type(a), core.type(b)))
+    end
+  end
+  return out[1], out[2]
+end
+
+local function terms(m) return m.kind == "sum" and m.parts or {m} end
+
+--- The sum of two means; a number is a constant, free to be fitted, a function of x (n, d) a mean.
+function Mean.__add(a, b)
+  local left <const>, right <const> = operands(a, b, "+")
+  local parts <const> = table.move(terms(left), 1, #terms(left), 1, {})
+  return M.composite("sum", table.move(terms(right), 1, #terms(right), #parts + 1, parts))
+end
+
+--- c times a mean: a number c stays what it is in fits, a gb.param is fitted.
+function Mean.__mul(a, b)
+  local c <const>, m <const> = M.is(a) and b or a, M.is(a) and a or b
+  local is_number <const> = type(c) == "number" and c == c and math.abs(c) < math.huge
+  if not (is_number or param.is(c) and c.ndim == 0) then
+    core.raise("option", ("mean *: a mean is multiplied by a finite number or a gb.param of one number, got %s; gb.means.define "
+      .. "makes other products"):format(M.is(c) and "a mean" or options.got(c)))
+  end
+  local factor <const> = param.hyper(c, "factor", {name = "factor"})
+  if is_number then factor.fixed = true end
+  return M.composite("multiple", {m}, {factor = factor})
+end
+
+function Mean.__unm(m) return -1 * m end
+
+function Mean.__sub(a, b)
+  if type(b) == "number" then return a + -b end
+  local _, right <const> = operands(a, b, "-")
+  return a + -1 * right
+end
+
+function Mean.__div(m, c)
+  if type(c) == "number" and c ~= 0 then return (1 / c) * m end
+  core.raise("option", ("mean /: a mean is divided by a number that is not 0, got %s"):format(options.got(c)))
 end
 
 --- A constructor for means of one's own: f(x, p) gives (n).

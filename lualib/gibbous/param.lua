@@ -8,55 +8,19 @@
 -- Using a parameter in an expression uses the version it has then; existing handles never change value.
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
+local raised <const> = require "gibbous.raised"
+local transform_of <const> = require "gibbous.transforms"
 
 ---@class gibbous.param
 ---@field value gibbous.tensor   constrained value; assigning a number, list or tensor evaluates it
 ---@field raw gibbous.tensor     unconstrained value; assigning evaluates it
 ---@field fixed boolean          true: optimisers leave it alone
 ---@field prior table|nil        see gb.priors
+---@field min number|nil          the bounds; assigning keeps the value, which must be inside
+---@field max number|nil
 ---@field name string
 ---@field version integer        counts assignments
 local Param <const> = {}
-
-local transforms <const> = {}
-
-transforms.identity = {
-  forward = function(raw) return raw end,
-  inverse = function(value) return value end,
-}
-
-local function below(min)
-  return {
-    forward = function(raw) return min == 0 and raw:exp() or raw:exp() + min end,
-    inverse = function(value) return (min == 0 and value or value - min):log() end,
-  }
-end
-
-local function above(max)
-  return {
-    forward = function(raw) return max - raw:exp() end,
-    inverse = function(value) return (max - value):log() end,
-  }
-end
-
-local function between(min, max)
-  return {
-    forward = function(raw) return min + (max - min) * raw:sigmoid() end,
-    inverse = function(value)
-      local unit <const> = (value - min) / (max - min)
-      return unit:log() - (-unit):log1p()
-    end,
-  }
-end
-
-local function transform_of(o)
-  if type(o.transform) == "table" then return o.transform end
-  if o.transform == "identity" then return transforms.identity end
-  if o.transform == "exp" or (o.min and not o.max) then return below(o.min or 0) end
-  if o.max and not o.min then return above(o.max) end
-  if o.min then return between(o.min, o.max) end
-  return transforms.identity
-end
 
 --- Where a box's values may lie: within its bounds and, where its prior has no density outside an interval, within that, unless the
 -- box has a transform of its own.
@@ -173,6 +137,48 @@ local function set_prior(self, prior)
   box.open = open
 end
 
+--- A bound as it may be assigned; nil: none.
+local function bound_of(box, name, v)
+  if v == nil or v == false or v == (name == "min" and -math.huge or math.huge) then return nil end
+  if type(v) ~= "number" or not (math.abs(v) < math.huge) then
+    core.raise("option", ("the bound %s of parameter '%s' must be a finite number, or nil for none, got %s"):format(name, box.name,
+      options.got(v)))
+  end
+  return v
+end
+
+--- The bounds that a parameter is to have, checked but for its value.
+local function checked_bounds(box, min, max)
+  min, max = bound_of(box, "min", min) or box.least, bound_of(box, "max", max)
+  if type(box.way) == "table" then
+    core.raise("option", ("parameter '%s' has a transform of its own, which says where its values lie"):format(box.name))
+  elseif box.least and min < box.least then
+    core.raise("option", ("parameter '%s' is above %g by what it is: min = %g cannot be below"):format(box.name, box.least, min))
+  elseif min and max and not (min < max) then
+    core.raise("option", ("parameter '%s': min %g is not below max %g"):format(box.name, min, max))
+  end
+  return min, max
+end
+
+--- Other bounds for a parameter, with the value it has or, if there is one, another. It stays as it is where that is not inside.
+local function set_bounds(self, min, max, value)
+  local box <const> = data(self)
+  min, max = checked_bounds(box, min, max)
+  local open <const>, before <const> = value == nil and box.open, {box.min, box.max}
+  local v <const> = value == nil and box.value:detach()
+    or shaped(box, plain(value, box.dtype, ("the value of parameter '%s'"):format(box.name)))
+  box.min, box.max = min, max
+  local ok <const>, err <const> = pcall(check_bounds, box, v)
+  if not ok then
+    box.min, box.max = before[1], before[2]
+    if raised.code(err) == nil then error(err, 0) end
+    core.raise(err.code, err.message)
+  end
+  set_transform(box)
+  assign_raw(self, box.transform.inverse(v):eval())
+  box.open, box.bounded = open, true
+end
+
 local facts <const> = {
   value = function(box) return box.value end,
   raw = function(box) return box.raw end,
@@ -212,8 +218,13 @@ function Param.__newindex(self, key, v)
       core.raise("option", ("the prior of parameter '%s' must be %s, got %s"):format(box.name, PRIOR, core.type(v)))
     end
     set_prior(self, v or nil)
+  elseif key == "min" then
+    set_bounds(self, v, box.max)
+  elseif key == "max" then
+    set_bounds(self, box.min, v)
   else
-    core.raise("option", ("a parameter has no field '%s' to assign (it has fixed, prior, raw, value)"):format(tostring(key)))
+    core.raise("option", ("a parameter has no field '%s' to assign (it has fixed, max, min, prior, raw, value)"):format(
+      tostring(key)))
   end
 end
 
@@ -288,9 +299,38 @@ function M.hyper(v, name, opts, rank)
     if box.name == "param" then box.name = name end
     return v
   end
-  data(p).name = name
-  data(p).explicit = false
+  local box <const> = data(p)
+  box.name, box.explicit, box.least = name, false, box.min
   return p
+end
+
+--- Other bounds o = {min, max, value}: what is nil stays, a bound that is false is none. Errors: option where the value is not
+-- inside.
+function M.bound(p, o)
+  local box <const> = data(p)
+  local min <const>, max <const> = o.min == nil and box.min or o.min, o.max == nil and box.max or o.max
+  set_bounds(p, min, max, o.value)
+end
+
+--- The unconstrained value by which a parameter would have the value v; the parameter stays as it is. Errors: as of assignments.
+function M.raw_of(p, v)
+  local box <const> = data(p)
+  local t <const> = shaped(box, plain(v, box.dtype, ("the value of parameter '%s'"):format(box.name)))
+  check_bounds(box, t)
+  return box.transform.inverse(t):eval()
+end
+
+--- Were bounds assigned, in the place of those that it was made with?
+function M.is_bounded(p) return data(p).bounded == true end
+
+--- A parameter with the settings of p and another value, also of another shape, which counts as given.
+function M.like(p, v)
+  local box <const> = {}
+  for key, one in pairs(data(p)) do box[key] = one end
+  box.kept, box.fitter, box.raw, box.version = nil, nil, nil, 0
+  local out <const> = setmetatable({_box = box}, Param)
+  assign_value(out, v)
+  return out
 end
 
 --- Has the value not been given yet, so that a fit begins at the scale of the data? Any assignment closes a box.
@@ -487,14 +527,15 @@ function M.describe(p)
   local box <const> = data(p)
   local confined <const> = select(3, interval_of(box))
   return {name = box.name, min = box.min, max = box.max, fixed = box.fixed, prior = box.prior, explicit = box.explicit,
-    open = box.open, version = box.version, transform = confined and CONFINED or box.way, raw = box.raw:detach():eval()}
+    open = box.open, least = box.least, bounded = box.bounded, version = box.version, transform = confined and CONFINED or box.way,
+    raw = box.raw:detach():eval()}
 end
 
 --- The box of a description: the raw bits are taken as they are. nil and why where the description makes no sense.
 function M.restore(d)
   local function bad(key, want) return nil, ("parameter '%s': %s must be %s"):format(tostring(d.name), key, want) end
   if type(d.name) ~= "string" then return bad("name", "a string") end
-  for _, key in ipairs{"min", "max"} do
+  for _, key in ipairs{"min", "max", "least"} do
     if d[key] ~= nil and type(d[key]) ~= "number" then return bad(key, "a number") end
   end
   if d.min and d.max and not (d.min < d.max) then return bad("min", "below max") end
@@ -516,7 +557,7 @@ function M.restore(d)
     if not ok then return nil, err.message end
     box.version = d.version
   end
-  box.open = d.open == true or nil
+  box.open, box.least, box.bounded = d.open == true or nil, d.least, d.bounded == true or nil
   return self
 end
 

@@ -191,20 +191,38 @@ local mean_makers <const> = {
   zero = function() return means.zero() end,
   constant = function(hyper) return means.constant(hyper.value) end,
   linear = function(hyper) return means.linear(hyper) end,
+  sum = function(hyper, parts) return means.composite("sum", parts, hyper) end,
+  multiple = function(hyper, parts) return means.composite("multiple", parts, hyper) end,
 }
-local mean_own <const> = set "kind form hyper root task_column"
+local mean_own <const> = set "kind form hyper parts root task_column"
+
+--- The means that a mean is made of; nil: none. Of a sum there are two or more, of a multiple one, with its factor.
+local function mean_parts(r, d, hyper)
+  if d.kind ~= "sum" and d.kind ~= "multiple" or d.own then return nil end
+  local out <const> = {}
+  for i, one in ipairs(r:list(d.parts or {})) do out[i] = r:of(one, "gibbous.mean") end
+  local fits = #out == 1 and hyper.factor ~= nil
+  if d.kind == "sum" then fits = #out > 1 end
+  if not fits then r:fail(("a %s of means has %d parts"):format(d.kind, #out)) end
+  return out
+end
 
 store.class("gibbous.mean", {
   write = function(w, m, path)
+    local parts
+    for i, part in ipairs(m.parts or {}) do
+      parts = parts or {}
+      parts[i] = w:value(part, ("%s[%d]"):format(path, i))
+    end
     return {kind = m.kind, own = mean_makers[m.kind] == nil and m.root == nil, hyper = hyper_parameters(w, m.hyper, path),
-      root = w:value(m.root, path), settings = settings(w, means.fields(m), path, mean_own)}
+      parts = parts, root = w:value(m.root, path), settings = settings(w, means.fields(m), path, mean_own)}
   end,
   read = function(r, d)
     local hyper <const> = read_hyper(r, d.hyper)
     local m
     if d.own then m = r:constructor(means, d.kind, true, "mean")(hyper)
     elseif d.root ~= nil then m = means.of(r:value(d.root))
-    elseif mean_makers[d.kind] then m = mean_makers[d.kind](hyper)
+    elseif mean_makers[d.kind] then m = mean_makers[d.kind](hyper, mean_parts(r, d, hyper))
     else r:fail(("mean '%s' is unknown to this version"):format(tostring(d.kind))) end
     if not means.is(m) then r:fail(("'%s' makes no mean"):format(tostring(d.kind))) end
     for name in pairs(m.hyper) do

@@ -42,7 +42,7 @@ local rows <const> = {
   {"y:topk(100)", "to 'topk'", "x:topk(k, d, o)"},
   {"gb.cat(x, x)", "list of tensors expected, got gibbous.tensor)", "gb.cat(list, d)"},
   {"gb.data.write(dir .. '/q.csv', gb.rand(2, 2, 2))", "vectors and matrices, got shape 2x2x2", ".npy keeps the shape"},
-  {"m:nosuch()", "a model has no field 'nosuch'", "it has condition, copy"},
+  {"m:nosuch()", "a model has no field 'nosuch'", "it has bound, condition, copy"},
   {"bare:fit(x, y, {steps = 1}).convergd", "no field 'convergd'", "'converged'"},
   {"gb.data.set 'yatch'", "no data set 'yatch'", "none 'yacht', which you may mean", "GIBBOUS_DATA"},
   {"gb.linalg.inv(x)", "gb.linalg.inv does not exist", "gb.linalg.solve(A, b)"},

@@ -80,7 +80,7 @@ return {
   {"k.rbf{lengthscale = -1}", "lengthscale", {"bounds %(0, inf%)"}},
   {"k.rbf{lengthscale = {1, 2, 3}}(x)", "3", {"2"}},
   {"k.rbf(2)", "option", {"table", "{"}},
-  {"k.rbf{} + 1", "kernel", {"gb%.kernels%.constant", "both sides"}},
+  {"k.rbf{} + -1", "kernel", {"gb%.means%.constant", "positive number"}},
   {"k.rbf{active_dims = {0, 1}}(x)", "0", {"from 1", "1 to", "1 or more", "positions"}},
   {"k.periodic{period = 'year'}", "period", {"number"}},
   {"k.rbf{}:matrix(x)", "matrix", {"k%(x", "call", "it has"}},

@@ -397,7 +397,7 @@ describe("a parameter's fields", function()
     p.raw = 4
     near(4, p.value, 0)
     assert.equal(2, p.version)
-    assert.equal("a parameter has no field 'fix' to assign (it has fixed, prior, raw, value)",
+    assert.equal("a parameter has no field 'fix' to assign (it has fixed, max, min, prior, raw, value)",
       raises("option", "", function() p.fix = 1 end).message)
     raises("index", "", function() return p.fix end)
     near(2, p.sqrt(p), 0)

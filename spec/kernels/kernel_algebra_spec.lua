@@ -27,8 +27,20 @@ describe("operators that make no kernel", function()
   it("say what does", function()
     local k <const> = K.rbf{}
     for text, f in pairs{
-      ["kernel ^: a kernel has no ^: write k * k for its square; got a kernel and number"] = function() return k ^ 2 end,
-      ["kernel ^: a kernel has no ^: write k * k for its square; got number and a kernel"] = function() return 2 ^ k end,
+      ["kernel ^: the exponent must be a whole number from 1 to 16: other powers need not be kernels; got a kernel and 0.5"] =
+        function() return k ^ 0.5 end,
+      ["kernel ^: the exponent must be a whole number from 1 to 16: other powers need not be kernels; got number and a kernel"] =
+        function() return 2 ^ k end,
+      ["kernel ^: the exponent must be a whole number from 1 to 16: other powers need not be kernels; got a kernel and 0"] =
+        function() return k ^ 0 end,
+      ["kernel -: the negative of a kernel is not a kernel: kernels can be added and multiplied; got a kernel and a kernel"] =
+        function() return -k end,
+      ["kernel -: the difference of two kernels is not a kernel: kernels can be added and multiplied; got a kernel and number"] =
+        function() return k - 1 end,
+      ["kernel +: a constant that is added is a variance, a positive number, got -1; gb.means.constant(c) shifts f"] =
+        function() return k + -1 end,
+      ["kernel +: a constant that is added is a variance, a positive number, got nan; gb.means.constant(c) shifts f"] =
+        function() return k + 0 / 0 end,
       ["kernel -: the difference of two kernels is not a kernel: kernels can be added and multiplied; got a kernel and a kernel"] =
         function() return k - k end,
       ["kernel /: a kernel has no /: (1 / c) * k scales it by a number; got a kernel and number"] = function()
@@ -40,6 +52,46 @@ describe("operators that make no kernel", function()
       assert.matches("kernel_algebra_spec", tostring(err))
     end
     near((k * k)(x), k(x) ^ 2, 1e-15)
+  end)
+end)
+
+describe("a power of a kernel", function()
+  it("is the product of so many, with the same parameters", function()
+    local k <const> = K.rbf{lengthscale = 0.7, variance = 3} + K.linear{}
+    near(k(x, z) ^ 3, (k ^ 3)(x, z), 1e-12)
+    near(k:diag(x) ^ 2, (k ^ 2):diag(x), 1e-12)
+    assert.is_true(rawequal(k, k ^ 1))
+    local square <const> = K.rbf{lengthscale = 0.7, variance = 3} ^ 2
+    assert.equal(2, #gb.params(square))
+    near(9, square.variance.value, 1e-14)
+    square[1].lengthscale = 0.5
+    near(9 * K.rbf{lengthscale = 0.5}(x, z) ^ 2, square(x, z), 1e-13)
+  end)
+
+  it("keeps one lengthscale for each column when data arrive, and through copies", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{ard = true} ^ 2, noise = 0.1}:condition(x, gb.tensor{1, 2, 3})
+    for _, one in ipairs{m, m:copy()} do
+      assert.equal(3, #gb.params(one))
+      assert.is_true(rawequal(one.kernel[1].lengthscale, one.kernel[2].lengthscale))
+      assert.equal(2, #one.kernel[1].lengthscale)
+    end
+  end)
+end)
+
+describe("a number beside a kernel", function()
+  it("is added as the variance of a constant, on either side, and multiplies", function()
+    local k <const> = K.rbf{}
+    for _, one in ipairs{k + 0.5, 0.5 + k} do
+      near(k(x, z) + 0.5, one(x, z), 1e-15)
+      near(k:diag(x) + 0.5, one:diag(x), 1e-15)
+    end
+    near(2 * (k(x, z) + 3) + 1, (2 * (k + 3) + 1)(x, z), 1e-14)
+    assert.is_true(rawequal(k, k + 0) and rawequal(k, 0 + k))
+    assert.equal("rbf{lengthscale=1, variance=1} + constant{variance=0.5}", tostring(k + 0.5))
+    local p <const> = gb.param(2, {min = 0})
+    local shared <const> = p + k
+    p.value = 4
+    near(k(x, z) + 4, shared(x, z), 1e-14)
   end)
 end)
 
@@ -124,7 +176,7 @@ describe("kernel algebra", function()
   end)
 
   it("refuses what is not a kernel", function()
-    raises("option", "both sides must be kernels", function() return a + 1 end)
+    raises("option", "both sides must be kernels", function() return a + "1" end)
   end)
 
   it("shares explicit parameters between parts", function()
@@ -336,7 +388,6 @@ describe("a kernel, to the letter,", function()
   it("is refused by operators", function()
     local p <const> = gb.param({1, 2}, {min = 0})
     for text, f in pairs{
-      ["kernel +: both sides must be kernels, got a number and a kernel"] = function() return 1 + K.rbf{} end,
       ["kernel +: both sides must be kernels, got a kernel and a table"] = function() return K.rbf{} + {} end,
       ["kernel *: both sides must be kernels, got a kernel and a string"] = function() return K.rbf{} * "x" end,
       ["kernel *: both sides must be kernels, got a kernel and a tensor"] = function() return K.rbf{} * gb.ones(2) end,

@@ -89,7 +89,7 @@ local classes <const> = {}                 -- by name, as saved files call them
 --- The class of this name, or nil where no module has defined it.
 function M.class_named(name) return classes[name] end
 
-local without_data <const> = {copy = true, fit = true, get = true, save = true, set = true}
+local without_data <const> = {bound = true, copy = true, fit = true, get = true, save = true, set = true}
 
 --- A model that was saved without its data cannot stand for its prior. f: its fields; key: the method that is asked for.
 local function check_present(f, key)
@@ -100,7 +100,7 @@ local function check_present(f, key)
 end
 
 -- Those that read no data, or may get other ones, which they check themselves.
-local without_session <const> = {copy = true, fit = true, get = true, plan = true, save = true, set = true}
+local without_session <const> = {bound = true, copy = true, fit = true, get = true, plan = true, save = true, set = true}
 
 --- The method f, which a model refuses whose data lie on another device than the session's.
 local function at_home(name, f)

@@ -72,6 +72,15 @@ M.methods = methods
 --- A parameter by its path, as printed by print(model): m:get "kernel.lengthscale". Raises option for an unknown path.
 function methods.get(self, path) return find(by_path(self), path) end
 
+--- Other bounds for a parameter: m:bound("kernel.lengthscale", {min = 0.1, max = 10}). What is not given stays as it is, false is
+-- no bound; value: what it has then, by default as now. Bounds of the noise take the place of its floor. Gives the model.
+-- Errors: option for an unknown path, or a value outside the bounds.
+function methods.bound(self, path, opts)
+  local p <const> = find(by_path(self), path)
+  param.bound(p, options.parse(opts, {min = "number", max = "number", value = "any"}, "bound"))
+  return self
+end
+
 --- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3) or m:set{["kernel.variance"] = 2, ...}.
 -- A value is a number (for all elements), a list or a tensor, inside the parameter's bounds. Gives the model.
 function methods.set(self, path, v)

@@ -30,4 +30,16 @@ function M.solver(more)
   end
 end
 
+--- A kernel, or a list of kernels.
+function M.kernels(v)
+  if type(v) ~= "table" or getmetatable(v) ~= nil then return M.kernel(v) end
+  if #v == 0 then return false, "a kernel or a list of kernels", "an empty list" end
+  for i, k in ipairs(v) do
+    if not kernels.is(k) then
+      return false, "a kernel or a list of kernels", ("a list whose entry %d is a %s"):format(i, core.type(k))
+    end
+  end
+  return true
+end
+
 return M

@@ -122,6 +122,12 @@ function M.inherit(self, out)
   g.scaling, g.given = f.scaling, f.given
 end
 
+--- Lets 'out', which holds some rows of the data of 'self', speak in the same units. rest(t): these rows of t.
+function M.inherit_rows(self, out, rest)
+  local f <const>, g <const> = model.fields(self), model.fields(out)
+  g.scaling, g.given = f.scaling, f.given and {x = rest(f.given.x), y = rest(f.given.y)}
+end
+
 -- Files -----------------------------------------------------------------------------------------------------------------------
 
 --- Fields {x, y} of scalers or true as a file has them (gp/save.lua); w: its writer, path: what tensors are called.

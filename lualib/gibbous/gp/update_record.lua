@@ -5,9 +5,10 @@ local object <const> = require "gibbous.object"
 
 ---@class gibbous.gp.update
 ---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by
---- Kronecker structure, "sums" over the rows of a sparse model, "mode" by Newton's method, "none": left for later
----@field rows integer      observations that were worked in
----@field onto integer      observations that were there already: 0 from the start
+--- Kronecker structure, "sums" over the rows of a sparse model, "mode" by Newton's method, "remove" rows that were there, "none":
+--- left for later
+---@field rows integer      observations that were worked in, or removed
+---@field onto integer      observations that were there already, 0: from the start; of "remove" those that are left
 ---@field seconds number
 ---@field reason string|nil why it was, or will be, from the start
 ---@field solve table|nil   the solver's report
@@ -18,12 +19,12 @@ local Update <const> = object.record("gibbous.gp.update", "an update", "reason s
 local function time_text(s) return s < 1 and ("%.3g ms"):format(s * 1e3) or ("%.3g s"):format(s) end
 
 local verbs <const> = {append = "appended", factor = "factored", solve = "solved", decomposition = "decomposed",
-  mode = "sought the mode of", sums = "summed"}
+  mode = "sought the mode of", remove = "removed", sums = "summed"}
 
 function Update:__tostring()
   if self.kind == "none" then return ("nothing prepared: %s"):format(self.reason) end
   local text = ("%s %s%s in %s"):format(verbs[self.kind], counted(self.rows, "row"),
-    self.onto > 0 and (" to %d"):format(self.onto) or "", time_text(self.seconds))
+    self.onto > 0 and (self.kind == "remove" and ", %d are left," or " to %d"):format(self.onto) or "", time_text(self.seconds))
   if self.solve then
     text = ("%s, %s%s"):format(text, counted(self.solve.iterations, "step"), self.solve.converged and "" or ", not converged")
   end

@@ -1,10 +1,14 @@
 --- Sums, products and scales of kernels. Sums keep the variances of their parts; a product has one variance, the product
 -- of its factors'. One traversal computes the whole expression.
+local build <const> = require "gibbous.kernels.build"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
+local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local simple <const> = require "gibbous.kernels.simple"
 
+local constant <const> = build.constructor("constant", simple.constant)
 local Kernel <const>, methods <const>, clone <const> = kernel.Kernel, kernel.methods, kernel.clone
 
 --- 'each' of the parts, joined.
@@ -36,6 +40,26 @@ local rows <const> = {
   },
 }
 
+-- The sum of some of its parts. It holds the others too, to whom columns of its inputs may belong.
+local function chosen(self)
+  local out <const> = {}
+  for n, i in ipairs(self.chosen) do out[n] = self.parts[i] end
+  return out
+end
+
+rows.some = {
+  form = function(self, x, z, hidden)
+    return over(chosen(self), add, function(k) return kernel.value(k, x, z, hidden) end)
+  end,
+  diag = function(self, x, hidden) return over(chosen(self), add, function(k) return kernel.diag(k, x, hidden) end) end,
+}
+
+--- Makes a sum, which nothing else holds, that of its parts at these positions.
+local function choose(sum, positions)
+  local f <const> = kernel.fields(sum)
+  f.row, f.chosen = rows.some, positions
+end
+
 local function composite(kind, parts)
   local out <const> = kernel.new(kind, rows[kind])
   kernel.fields(out).parts = parts
@@ -61,7 +85,23 @@ local function operands(a, b, event)
     kernel.is(a) and "a kernel" or "a " .. core.type(a), kernel.is(b) and "a kernel" or "a " .. core.type(b)))
 end
 
+--- A constant kernel in the place of a number or a gb.param; 0 makes none.
+local function constant_of(c)
+  if param.is(c) then return constant{variance = c} end
+  if c == 0 then return nil end
+  if not (c > 0 and c < math.huge) then
+    core.raise("option", ("kernel +: a constant that is added is a variance, a positive number, got %s; gb.means.constant(c) "
+      .. "shifts f"):format(options.got(c)))
+  end
+  return constant{variance = c}
+end
+
+local function is_constant(v) return type(v) == "number" or param.is(v) end
+
+--- The sum. A number or a gb.param is the variance of a constant.
 function Kernel.__add(a, b)
+  if is_constant(a) then return a == 0 and b or constant_of(a) + b end
+  if is_constant(b) then return b == 0 and a or a + constant_of(b) end
   operands(a, b, "+")
   return composite("sum", flatten("sum", {a, b}))
 end
@@ -74,8 +114,22 @@ local function refuse(event, instead)
   end
 end
 
-Kernel.__pow = refuse("^", "a kernel has no ^: write k * k for its square")
+local GREATEST <const> = 16                 -- power
+
+--- The product of so many factors k, whose parameters are the same boxes. Other powers need not be kernels.
+function Kernel.__pow(k, n)
+  local count <const> = kernel.is(k) and options.whole(n)
+  if not count or count < 1 or count > GREATEST then
+    core.raise("option", ("kernel ^: the exponent must be a whole number from 1 to %d: other powers need not be kernels; got %s "
+      .. "and %s"):format(GREATEST, kernel.is(k) and "a kernel" or core.type(k), kernel.is(n) and "a kernel" or options.got(n)))
+  end
+  local out = k
+  for _ = 2, count do out = out * k end
+  return out
+end
+
 Kernel.__sub = refuse("-", "the difference of two kernels is not a kernel: kernels can be added and multiplied")
+Kernel.__unm = refuse("-", "the negative of a kernel is not a kernel: kernels can be added and multiplied")
 Kernel.__div = refuse("/", "a kernel has no /: (1 / c) * k scales it by a number")
 
 --- The variance a factor brings into a product, and the factor without it.
@@ -161,4 +215,4 @@ function methods.warp(self, f)
   return out
 end
 
-return {over = over, add = add}
+return {over = over, add = add, choose = choose}

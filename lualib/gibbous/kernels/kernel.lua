@@ -8,6 +8,7 @@
 --   warp_by, warps     the function that inputs pass first, and the objects it was composed of, the innermost last
 --   label              its name in paths and reports
 --   pending            names of parameters that become one per column when data arrives
+--   chosen             positions of the parts that count, of a sum of which some are asked for (kernels/terms.lua)
 --
 -- A column of task numbers belongs to the index kernels of an expression: the other parts do not see it, unless their
 -- active_dims name it. 'hidden' are such columns, ascending.
@@ -24,7 +25,7 @@ local M <const> = {Kernel = Kernel, methods = methods}
 
 -- Settings that not every kernel has, beside the choices of its row.
 local settings <const> = {parts = true, active_dims = true, warp_by = true, warps = true, label = true, pending = true,
-  column = true}
+  column = true, chosen = true}
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Kernel end
 
@@ -147,33 +148,39 @@ end
 
 -- Widths known when data arrives --------------------------------------------------------------------------------------
 
-local function widen(self, width)
+--- A parameter like 'before' with one number, or row, for each of 'width' columns.
+local function widened(before, width)
+  local v <const> = before.value
+  local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
+  shape[#shape + 1] = width
+  return param.set_open(param.like(before, v:unsqueeze(-1):expand(shape):eval()), param.is_open(before))
+end
+
+--- made: the parameters that took the place of others, by these and their width, so that what is tied (k * k) stays tied.
+local function widen(self, width, made)
   for _, name in ipairs(self.pending) do
     local before <const> = self.hyper[name]
-    local v <const> = before.value
-    local shape <const> = table.move(v.shape, 1, v.ndim, 1, {})
-    shape[#shape + 1] = width
-    local p <const> = param.hyper(v:unsqueeze(-1):expand(shape):eval(), name, nil, 2)
-    p.fixed, p.prior = before.fixed, before.prior
-    self.hyper[name] = param.set_open(p, param.is_open(before))
+    made[before] = made[before] or {}
+    made[before][width] = made[before][width] or widened(before, width)
+    self.hyper[name] = made[before][width]
   end
   fields(self).pending = nil
 end
 
-local function resolve(self, d, hidden)
+local function resolve(self, d, hidden, made)
   local at <const> = (not self.parts or self.warp_by) and looks_at(self, d, hidden)
   local width = at and #at or d
   if self.warp_by and (self.pending or self.parts) then
     width = columns.points(self.warp_by(core.zeros(1, width)), "the warped inputs").shape[2]
     hidden = self.parts and claims(self, width) or hidden
   end
-  if self.pending then widen(self, width) end
-  for _, part in ipairs(self.parts or {}) do resolve(part, width, hidden) end
+  if self.pending then widen(self, width, made) end
+  for _, part in ipairs(self.parts or {}) do resolve(part, width, hidden, made) end
 end
 
 --- Gives kernels built with ard = true one parameter per column of 'd'-column inputs. Models call it on their copy when
 -- data arrives.
-function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d)) end
+function M.resolve_ard(self, d) resolve(self, d, outer_claims(self, d), {}) end
 
 -- Paths ---------------------------------------------------------------------------------------------------------------
 

@@ -87,7 +87,8 @@ function gb.gp.laplace(o) end
 function gb.gp.classifier(o) end
 
 ---@class gibbous.gp.multitask.options
----@field kernel gibbous.kernel  of the points
+---@field kernel gibbous.kernel|gibbous.kernel[]  of the points; of a list each has a B of its own, and they add up (m.kernel[1].tasks:matrix() is the first)
+---@field seed? integer  of the W of a list of kernels at the start; default: 0
 ---@field tasks integer  how many outputs, T
 ---@field rank? integer  of B = W W' + diag(v); default: 1
 ---@field noise? number|number[]|gibbous.param  one variance, or one per task (the default)
@@ -105,6 +106,9 @@ function gb.gp.classifier(o) end
 --- local m = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
 --- m:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 5})
 --- print(m:predict(gb.tensor{1, 2}).mean.shape)
+--- local two = gb.gp.multitask{kernel = {gb.kernels.rbf{lengthscale = 3}:named "slow", gb.kernels.matern32{}}, tasks = 2}
+--- two:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 5})
+--- print(two.kernel.slow.tasks:matrix(), two:predict(gb.tensor{1}, {kernel = "slow"}).mean)
 ---```
 function gb.gp.multitask(o) end
 
@@ -196,6 +200,8 @@ local multitask = {}
 ---@field tol? number  stops where the largest element of the gradient is below; default: 1e-5
 ---@field ftol? number  stops where the value changes by less than this share of itself; default: 1e-9
 ---@field on_step? fun(s: table): boolean?  gets {step, value, gradient_norm, solve}, and stops the fit by returning false
+---@field starts? table[]  {{["kernel.lengthscale"] = 0.1}, ...}: further starts, each the first one but for these values
+---@field seconds? number  the fit ends after the step at which so many have gone by since the call, at the best point so far; m:fit{resume = report} goes on
 ---@field restarts? integer  extra starts; by default one where a direct fit has brought the noise down or to most of var(y)
 ---@field seed? integer  of the starts and of a solver's probes; default: 0
 ---@field objective? "mll"|"loo"  the log marginal likelihood, or the leave-one-out predictive density (direct only); default: "mll"
@@ -219,6 +225,7 @@ local multitask = {}
 --- local x = gb.linspace(0, 6, 30)
 --- local m = gb.gp.exact{kernel = gb.kernels.matern52{}, noise = 0.1}
 --- print(m:fit(x, x:sin(), {steps = 20}).converged)
+--- print(m:fit(x, x:sin(), {starts = {{["kernel.lengthscale"] = 0.1}}, seconds = 5}).history[1].parameters)
 --- local f = gb.data.frame{t = x, y = x:sin()}
 --- m:fit(f, "y", {steps = 5})
 --- print(m:predict(f:head(2)).mean, m)
@@ -226,6 +233,7 @@ local multitask = {}
 function model:fit(x, y, o) end
 
 ---@class gibbous.model.predict.options
+---@field kernel? string|gibbous.kernel|table  a part of the kernel, or a list of parts: f is their part of the sum, without the mean function and noise. A part is a name given by k:named, a path ("kernel[2]") or m.kernel.trend itself; a factor of a product is none
 ---@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; default: "exact"
 ---@field rank? integer  of the cache; default: 100
 ---@field precision? "f32"|"f64"  for f32 data; default: f64 where f32 could lose the variance
@@ -242,6 +250,9 @@ function model:fit(x, y, o) end
 --- m:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 3})
 --- local p = m:predict(gb.tensor{0.5, 1.5})
 --- print(p.mean, p.y_var)
+--- local k = gb.kernels.rbf{lengthscale = 5}:named "trend" + gb.kernels.periodic{}:named "season"
+--- local s = gb.gp.exact{kernel = k, noise = 0.1}:condition(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0})
+--- print(s:predict(gb.tensor{0.5}, {kernel = "trend"}).mean, s:predict(gb.tensor{0.5}, {kernel = s.kernel.season}).f_var)
 ---```
 function model:predict(x, o) end
 
@@ -285,6 +296,20 @@ function model:score(x, y, o) end
 --- print(m:condition(gb.tensor{3, 4}, gb.tensor{{1, 0}, {0, 1}}):predict(gb.tensor{2.5}).mean.shape)
 ---```
 function model:condition(x, y, o) end
+
+--- A new model without these rows of the data; parameters are not fitted again, the old model stays as it is, and what it scales keeps
+--- its scale. Of a factor the rows above the first that goes stay, where at most half of the others lie below it.
+---@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
+---@return gibbous.gp.exact|gibbous.gp.multitask
+--- Cost: O(k^3) for k rows below the first that goes, where they are at most half; else the next prediction takes O(n^3); m.update says.
+--- Errors: index where there is no such row; option; not_pd.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- m:fit(gb.tensor{0, 1, 2, 9}, gb.tensor{0, 1, 0, 50}, {steps = 3})
+--- local without = m:remove(4)
+--- print(#without.x, without:predict(gb.tensor{1.5}).mean, without.update)
+---```
+function model:remove(rows) end
 
 ---@class gibbous.model.draw.options
 ---@field features? integer  of the random expansion of the prior; default: 1024
@@ -368,6 +393,24 @@ function model:get(path) end
 --- print(m:value "kernel.lengthscale", m:get "kernel.lengthscale")
 ---```
 function model:value(path) end
+
+---@class gibbous.model.bound.options
+---@field min? number|false  lower bound; false: none, of a positive parameter 0; default: it stays
+---@field max? number|false  upper bound; false: none; default: it stays
+---@field value? number|number[]|gibbous.tensor  of the parameter, inside the bounds; default: the one it has
+
+--- Other bounds for a parameter by its path, also for one that was not made by gb.param; m.kernel.lengthscale.min = 0.1 sets one.
+--- Bounds of the noise take the place of its floor. Gives the model.
+---@param path string
+---@param o gibbous.model.bound.options
+---@return gibbous.model
+--- Errors: option for an unknown path, or a value outside the bounds; the parameter then stays as it was.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- print(m:bound("kernel.lengthscale", {min = 0.1, max = 10}))
+--- m.likelihood.noise.min = 0.01
+---```
+function model:bound(path, o) end
 
 --- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3), or m:set{["kernel.variance"] = 2, ...}. Gives the model.
 ---@param path string|table

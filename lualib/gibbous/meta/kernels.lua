@@ -58,7 +58,8 @@
 ---@class gibbous.kernel.init.options
 ---@field seed? integer  default: 0
 
---- A covariance function: k(x) is (n, n), k(x, z) is (n, m); k1 + k2 and k1 * k2 are kernels, too. Its parameters are fields.
+--- A covariance function: k(x) is (n, n), k(x, z) is (n, m); k1 + k2 and k1 * k2 are kernels, too. So are 2 * k, k ^ 2 (k * k with the
+--- same parameters, up to k ^ 16) and k + 1, a constant of that variance, which is free to be fitted. Its parameters are fields.
 ---@class gibbous.kernel
 ---@field variance gibbous.param?  of f
 ---@field lengthscale gibbous.param?  in units of x

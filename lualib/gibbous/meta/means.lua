@@ -11,12 +11,15 @@ gb.means = {}
 ---@field slope? number|number[]|gibbous.param  in units of y over x: a list has one per column; a number starts every column; default: 0
 ---@field offset? number|gibbous.param  the value at x = 0, in units of y; default: 0
 
---- A mean function, as gb.means makes it; m.value = 3 gives a parameter its value.
+--- A mean function, as gb.means makes it; m.value = 3 gives a parameter its value. Means add up, also with functions of x (n, d), and
+--- with numbers, which are constants that a fit may move; c * m is a multiple, whose c stays unless it is a gb.param.
 ---@class gibbous.mean
 ---@field value gibbous.param  of constant: the value, in units of y
 ---@field slope gibbous.param  of linear: in units of y over x
 ---@field offset gibbous.param  of linear: the value at x = 0
 ---@field root any?  the function or network it is made of
+---@field factor gibbous.param  of a multiple c * m: fixed where c was a number
+---@field parts gibbous.mean[]?  of a sum, or the one of a multiple; m[1] is the first
 ---@field pending boolean?  true: the slopes follow when data arrive
 ---@field task_column boolean?  true: the last column of x is the task, which it does not see
 local mean = {}
@@ -63,6 +66,18 @@ function gb.means.define(name, params, f) end
 --- print(gb.means.of(function(x) return x:sum(2) end)(gb.ones(3, 2)))
 ---```
 function gb.means.of(v) end
+
+--- The sum of means ("sum"), or the multiple of one by hyper.factor ("multiple"); for the library: a + b and c * a make them.
+---@param kind "sum"|"multiple"
+---@param parts gibbous.mean[]
+---@param hyper table<string, gibbous.param>?
+---@return gibbous.mean
+---```lua
+--- local m = gb.means.linear{slope = 2} + gb.means.constant(1)
+--- print(m, 3 * m, (m - 1)(gb.ones(2, 1)))
+--- print(gb.means.composite("sum", {gb.means.zero(), gb.means.constant(1)})(gb.ones(2, 1)))
+---```
+function gb.means.composite(kind, parts, hyper) end
 
 --- Is v a mean?
 ---@param v any

@@ -20,7 +20,8 @@ local gb = {}
 ---```lua
 --- local p = gb.param(0.5, {min = 0, name = "noise"})
 --- p.value = 0.7
---- print(p.value:item())
+--- p.max = 1
+--- print(p.value:item(), p.min, p.max)
 ---```
 function gb.param(v, o) end
 
@@ -42,6 +43,6 @@ function gb.params(root) end
 ---@field prior gibbous.prior?  nil: none; may be assigned
 ---@field name string  what messages call it
 ---@field version integer  how often it was assigned
----@field min number?  the lower bound, nil: none
----@field max number?  the upper bound, nil: none
+---@field min number?  the lower bound, nil: none; may be assigned (the value stays and must be above it), nil: the one it has by what it is
+---@field max number?  the upper bound, nil: none; may be assigned likewise
 local param = {}

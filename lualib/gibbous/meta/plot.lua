@@ -51,6 +51,7 @@ function gb.plot.figure(o) end
 ---@field title? string  above the figure
 ---@field xlabel? string  default: "x"
 ---@field ylabel? string  default: "y"
+---@field kernel? string|gibbous.kernel|table  draws a part of the kernel, as of m:predict, without bands of y and the data
 ---@field task? integer  which output of a model of several; default: a panel for each, of two and more inputs the first
 ---@field columns? integer[]  slices along these columns of the inputs; default: the first 9
 ---@field at? number[]  the point that slices pass through; default: the medians of the data

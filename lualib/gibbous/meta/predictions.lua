@@ -113,7 +113,7 @@ local draw = {}
 ---@field why gibbous.choice?  how solver = "auto" came to it
 ---@field solve_log table  solves, iterations, unconverged, the worst residual and condition, all 0 when direct; worst: of the worst that missed
 ---@field parameters table<string, number|number[]>  values at the best point, by path, of parameters with 32 elements at most
----@field history table[]  its steps in order: {step, value, gradient_norm, residual}, residual where a solver has one; of more than 4096 every second, or fourth ..
+---@field history table[]  its steps in order: {step, value, gradient_norm, residual, parameters}, residual where a solver has one, parameters the values of the free ones by path where there are 64 numbers at most; of more than 4096 every second, or fourth ..
 ---@field seed integer  of the starts and the probes
 ---@field n integer  values of y
 ---@field masked integer  values of y left out by missing = "mask"
@@ -121,7 +121,7 @@ local draw = {}
 ---@field approximation gibbous.bounds?  of a sparse model: what was approximated, by how much
 ---@field seconds number  it took
 ---@field bytes integer  the most held since the report was last reset
----@field interrupted boolean  Ctrl-C or on_step stopped it
+---@field interrupted boolean  Ctrl-C, on_step or the time limit stopped it
 ---@field method string  "lbfgs", "adam", "sgd"
 local info = {}
 
@@ -136,9 +136,9 @@ local choice = {}
 
 --- What a model did last to be ready for predictions, of m.update.
 ---@class gibbous.gp.update
----@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "sums" over the rows of a sparse model, "none": left for later
----@field rows integer  observations that were worked in
----@field onto integer  observations that were there already
+---@field kind string  "append" rows to the factor, "factor" all rows, "solve", "decomposition", "sums" over the rows of a sparse model, "mode" by Newton's method, "remove" rows that were there, "none": left for later
+---@field rows integer  observations that were worked in, or removed
+---@field onto integer  observations that were there already; of "remove" those that are left
 ---@field seconds number  it took
 ---@field reason string?  why it was, or will be, from the start
 ---@field solve gibbous.solve_info?  the report of the solver

@@ -14,6 +14,7 @@ gb.priors = {}
 ---@field density fun(v: gibbous.tensor, o: table): gibbous.tensor  the log density of each element
 ---@field support table?  {min, max}: the interval outside of which there is no density; nil: none
 ---@field own boolean?  true: made by gb.priors.define
+---@field draw function?  that of gb.priors.define, draw(o, k, seed); prior:sample calls it
 local prior = {}
 
 --- The sum of the log densities of the elements of v, lazy, in nats.
@@ -23,6 +24,20 @@ local prior = {}
 --- print(gb.priors.normal{}:log_density(gb.tensor{0, 1}):item())
 ---```
 function prior:log_density(v) end
+
+---@class gibbous.prior.sample.options
+---@field seed? integer  without it the next numbers of gb.seed
+
+--- k independent draws, (k), f64, computed.
+---@param k integer?  default: 1
+---@param o gibbous.prior.sample.options?
+---@return gibbous.tensor
+--- Errors: option, of a prior of gb.priors.define that was made without draw, too.
+--- Source: Marsaglia & Tsang (2000) for gamma and what is made of it.
+---```lua
+--- print(gb.priors.gamma{shape = 2, rate = 3}:sample(4, {seed = 1}))
+---```
+function prior:sample(k, o) end
 
 ---@class gibbous.priors.normal.options
 ---@field mean? number  default: 0
@@ -135,14 +150,22 @@ function gb.priors.uniform(o) end
 ---```
 function gb.priors.smoothed_box(o) end
 
+---@class gibbous.priors.define.options
+---@field draw? fun(o: table, k: integer, seed: integer?): gibbous.tensor  k draws, (k), for prior:sample; without a seed any
+
 --- A constructor for priors of one's own: f(v, o) gives the log density of each element of v, or their sum. Saved models keep them by
 --- name (gb.load's option 'priors').
 ---@param name string
 ---@param defaults table<string, number>  the settings and their usual values
----@param f fun(v: gibbous.tensor, o: table): gibbous.tensor
+---@param f fun(v: gibbous.tensor, o: table): gibbous.tensor  made of v by functions of tensors, so that it has gradients
+---@param further gibbous.priors.define.options?
 ---@return fun(o: table?): gibbous.prior
 ---```lua
 --- local laplace = gb.priors.define("laplace", {scale = 1}, function(v, o) return v:abs() / -o.scale - math.log(2 * o.scale) end)
 --- print(laplace{scale = 2}:log_density(gb.tensor{1}):item())
+--- local shifted = gb.priors.define("shifted", {by = 1}, function(v, o) return o.by - v end, {draw = function(o, k, seed)
+---   return o.by - gb.rand(k, {seed = seed}):log()
+--- end})
+--- print(shifted{by = 2}:sample(3, {seed = 1}))
 ---```
-function gb.priors.define(name, defaults, f) end
+function gb.priors.define(name, defaults, f, further) end

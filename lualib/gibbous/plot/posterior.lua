@@ -1,4 +1,5 @@
 --- What a model predicts: curves of one input, maps of two, slices through more; a panel for each task.
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local figure <const> = require "gibbous.plot.figure".figure
 local named <const> = require "gibbous.frame.named"
@@ -7,7 +8,8 @@ local vector <const> = require "gibbous.plot.style".vector
 
 local WHAT <const> = "gb.plot.posterior"
 local SPEC <const> = {title = "string", xlabel = "string", ylabel = "string", x = "any", level = "number", samples = "count",
-  seed = "integer", task = "count", at = "table", columns = "table", names = "table", x_scaler = "any", y_scaler = "any"}
+  seed = "integer", task = "count", at = "table", columns = "table", names = "table", x_scaler = "any", y_scaler = "any",
+  kernel = "any"}
 local GRID <const> = 50                        -- points along each side of a picture of two inputs
 local MOST_TASKS <const>, MOST_SLICES <const> = 8, 9
 
@@ -47,10 +49,17 @@ local function subject_of(model, o)
   end
   check_scaler(o.x_scaler, "x_scaler")
   check_scaler(o.y_scaler, "y_scaler")
+  if o.kernel and o.y_scaler then o.y_scaler = component.scaler(o.y_scaler) end
   check_list(o.names, "names", s.d, "string")
   check_list(o.at, "at", s.d, "number")
   return s
 end
+
+--- The prediction that is drawn.
+local function predicted(s, points) return s.model:predict(points, {kernel = s.o.kernel}) end
+
+--- The observations, where there are some that belong to what is drawn: they are of the whole of f.
+local function shown_data(s) return not s.o.kernel and s.data and #s.data > 0 and s.data or nil end
 
 --- Raises on options that this kind of figure does not take; kind: what they are for.
 local function only(s, kind, ...)
@@ -105,13 +114,15 @@ local function seen_y(s, task) return output(s, s.model.y, task) end
 --- Bands, draws and mean of the prediction p at inputs xs into a panel; gives the ends of the outer band.
 local function draw_curve(fig, s, xs, p, task)
   local o <const> = s.o
-  local y_lo, y_hi = p:interval(s.level)
-  local f_lo, f_hi = p:interval(s.level, {of = "f"})
-  y_lo, y_hi, f_lo, f_hi = output(s, y_lo, task), output(s, y_hi, task), output(s, f_lo, task), output(s, f_hi, task)
-  local mean <const> = output(s, p.mean, task)
-  core.eval(mean, y_lo, y_hi, f_lo, f_hi)
-  local percent <const> = ("%g %% "):format(100 * s.level)
-  fig:band(xs, y_lo, y_hi, {label = percent .. "of y", colour = 1}):band(xs, f_lo, f_hi, {label = percent .. "of f", colour = 1})
+  local mean <const>, percent <const> = output(s, p.mean, task), ("%g %% "):format(100 * s.level)
+  local lowest, highest
+  for _, of in ipairs(o.kernel and {"f"} or {"y", "f"}) do
+    local lo, hi = p:interval(s.level, {of = of})
+    lo, hi = output(s, lo, task), output(s, hi, task)
+    core.eval(mean, lo, hi)
+    fig:band(xs, lo, hi, {label = percent .. "of " .. of, colour = 1})
+    lowest, highest = lowest or lo, highest or hi
+  end
   if o.samples and o.samples > 0 then
     local drawn <const> = p:sample(o.samples, {seed = o.seed or nil}):eval()
     for i = 1, o.samples do
@@ -119,7 +130,7 @@ local function draw_curve(fig, s, xs, p, task)
     end
   end
   fig:line(xs, mean, {label = "mean", colour = 1})
-  return y_lo:min():item(), y_hi:max():item()
+  return lowest:min():item(), highest:max():item()
 end
 
 local function curves(s)
@@ -133,7 +144,7 @@ local function curves(s)
   end
   local fig <const> = figure{rows = last - first + 1, title = o.title, share_x = true,
     xlabel = not s.tasks and input_name(s, 1) or nil, ylabel = not s.tasks and output_name(s) or nil}
-  local p <const>, points <const> = s.model:predict(xs), xs:unsqueeze(2)
+  local p <const>, points <const> = predicted(s, xs), xs:unsqueeze(2)
   for task = first, last do
     local of <const> = s.tasks and task or nil
     local panel <const> = fig:panel(task - first + 1)
@@ -142,7 +153,7 @@ local function curves(s)
         legend = task > first and "off" or nil}
     end
     draw_curve(panel, s, input(s, points, 1), p, of)
-    if s.data and #s.data > 0 then
+    if shown_data(s) then
       panel:scatter(input(s, s.data, 1), seen_y(s, of), {label = "data", colour = 2})
     end
   end
@@ -192,7 +203,7 @@ local function slices(s)
     local panel <const> = fig:panel((i - 1) // columns + 1, (i - 1) % columns + 1)
     panel:axes{xlabel = input_name(s, k), ylabel = (i - 1) % columns == 0 and drawn_name(s) or nil,
       legend = i > 1 and "off" or nil}
-    local low <const>, high <const> = draw_curve(panel, s, input(s, points, k), s.model:predict(points), s.task)
+    local low <const>, high <const> = draw_curve(panel, s, input(s, points, k), predicted(s, points), s.task)
     lowest, highest = math.min(lowest, low), math.max(highest, high)
   end
   local margin <const> = 0.05 * (highest - lowest)
@@ -227,7 +238,7 @@ local function map(s)
   local wide <const>, up <const> = core.linspace(x0, x1, GRID, make), core.linspace(y0, y1, GRID, make)
   local zero <const> = core.zeros(GRID, GRID, make)
   local points <const> = core.stack({(zero + wide:unsqueeze(1)):reshape(-1), (zero + up:unsqueeze(2)):reshape(-1)}, 2)
-  local p <const> = s.model:predict(points)
+  local p <const> = predicted(s, points)
   local mean <const>, sd <const> = output(s, p.mean, s.task):reshape(GRID, GRID), deviation(s, p):reshape(GRID, GRID)
   core.eval(mean, sd)
   local fig <const> = figure{rows = 1, cols = 2, title = o.title, xlabel = input_name(s, 1),
@@ -236,7 +247,7 @@ local function map(s)
   for i, v in ipairs{mean, sd} do
     fig:panel(1, i):axes{title = i == 1 and "mean" or "standard deviation of f"}:heatmap(v, where)
       :contour(v, {x = where.x, y = where.y, levels = 6, colour = "white", labels = false})
-    if #data > 0 then fig:panel(1, i):scatter(input(s, data, 1), input(s, data, 2), {colour = "red", size = 4}) end
+    if shown_data(s) then fig:panel(1, i):scatter(input(s, data, 1), input(s, data, 2), {colour = "red", size = 4}) end
   end
   return fig
 end
@@ -244,8 +255,8 @@ end
 --- One input column: mean, bands of f and of y, and the data, a panel for each task. Two: mean and standard deviation of f as
 -- colours. More, or options at or columns: slices along each column, while the others stay at their medians.
 -- o: level = 0.95; of curves x (points to draw at), of curves and slices samples (draws of f, with their seed); of slices at (the
--- point that they pass through) and columns; task; names of the columns; x_scaler, y_scaler: draws in the units before
--- gb.data.standardize; title, xlabel, ylabel.
+-- point that they pass through) and columns; kernel (a part of it, as of m:predict: without y and the data); task; names of the
+-- columns; x_scaler, y_scaler: draws in the units before gb.data.standardize; title, xlabel, ylabel.
 ---@return gibbous.figure
 return function(model, opts)
   local s <const> = subject_of(model, options.parse(opts, SPEC, WHAT))

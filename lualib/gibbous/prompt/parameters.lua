@@ -4,7 +4,7 @@ local lexer <const> = require "gibbous.prompt.lexer"
 
 local M <const> = {}
 
-local takes_path <const> = {get = true, set = true}
+local takes_path <const> = {bound = true, get = true, set = true}
 
 --- The sorted paths for the method whose name is the token at 'callee'; nil where it is no such method. None are
 -- known of a model that is no variable's value.

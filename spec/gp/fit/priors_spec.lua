@@ -126,7 +126,7 @@ describe("a prior, to the letter,", function()
     assert.same({sd = 2}, given)
     assert.equal("log_density is a method of a prior: write prior:log_density(...) with a colon, not prior.log_density(...)",
       raises("option", "", u.log_density, 3).message)
-    assert.equal("a prior has no field 'zzzz' (it has log_density, max, min, name)",
+    assert.equal("a prior has no field 'zzzz' (it has log_density, max, min, name, sample)",
       raises("option", "", function() return u.zzzz end).message)
   end)
 
@@ -165,5 +165,84 @@ describe("a prior, to the letter,", function()
     local bad <const> = P.define("bad", {}, function() return 3 end){}
     assert.equal("prior 'bad' must give a tensor of log densities, got number",
       raises("option", "", bad.log_density, bad, gb.ones(1)).message)
+  end)
+end)
+
+describe("prior:sample", function()
+  local P <const> = gb.priors
+  local cases <const> = {
+    normal = {P.normal{mean = 1, sd = 2}, -12, 14}, log_normal = {P.log_normal{mean = 0.3, sd = 0.5}, 1e-9, 15},
+    gamma = {P.gamma{shape = 3, rate = 2}, 1e-9, 15}, small = {P.gamma{shape = 1.2, rate = 2}, 1e-9, 15},
+    inverse_gamma = {P.inverse_gamma{shape = 5, rate = 3}, 1e-9, 20}, exponential = {P.exponential{rate = 2}, 0, 15},
+    half_normal = {P.half_normal{sd = 2}, 0, 16}, student_t = {P.student_t{df = 6, mean = 1, scale = 0.5}, -30, 32},
+    half_cauchy = {P.half_cauchy{scale = 0.5}, 0, 100}, uniform = {P.uniform{min = -1, max = 2}, -1, 2},
+    smoothed_box = {P.smoothed_box{min = 1, max = 2, sd = 0.5}, -4, 7},
+  }
+
+  --- The largest difference of the empirical distribution of draws and that of the density, by the midpoint rule.
+  local function distance(prior, from, to, draws)
+    table.sort(draws)
+    local step <const>, sum, at, worst = (to - from) / 20000, 0.0, 0, 0.0
+    local mids <const> = {}
+    for i = 1, 20000 do mids[i] = from + (i - 0.5) * step end
+    local log_density <const> = prior.density(gb.tensor(mids), prior.o):totable()
+    for i = 1, 20000 do
+      sum = sum + math.exp(log_density[i]) * step
+      while at < #draws and draws[at + 1] <= mids[i] + step / 2 do at = at + 1 end
+      worst = math.max(worst, math.abs(at / #draws - sum))
+    end
+    return worst
+  end
+
+  it("has the distribution of the density, of every family", function()
+    local sampled <const> = require "gibbous.priors.sample".families
+    for name, case in pairs(cases) do
+      local prior <const>, from <const>, to <const> = table.unpack(case)
+      local v <const> = prior:sample(20000, {seed = 3})
+      assert.same({1, 20000, "f64"}, {v.ndim, #v, v.dtype})
+      local off <const> = distance(prior, from, to, v:totable())
+      assert.is_true(off < 0.0115, ("%s: %g"):format(name, off))              -- 1.63 / sqrt(n): 1 % by chance, of fixed seeds
+    end
+    for name in pairs(sampled) do assert.is_not_nil(cases[name], name) end
+  end)
+
+  it("of a gamma whose shape is below 1, and again by the seed", function()
+    local prior <const> = P.gamma{shape = 0.5, rate = 2}
+    local v <const> = prior:sample(20000, {seed = 1})
+    near(0.25, v:mean(), 0.01)
+    near(0.125, v:var(), 0.01)
+    near(v, prior:sample(20000, {seed = 1}), 0)
+    assert.is_false((prior:sample(5, {seed = 2}) - prior:sample(5, {seed = 1})):abs():max():item() == 0)
+    assert.same({0, 1}, {#prior:sample(0), #prior:sample()})
+    raises("option", "sample: the number of draws must be a whole number, 0 or more, got number -1", prior.sample, prior, -1)
+  end)
+
+  it("of one's own by its draw, which is checked", function()
+    local function made(draw)
+      return P.define("own", {by = 2}, function(v, o) return -o.by * v end, draw and {draw = draw})()
+    end
+    near({2, 2, 2}, made(function(o, k) return gb.full({k}, o.by) end):sample(3), 0)
+    near(gb.rand(3, {seed = 5}), made(function(_, k, seed) return gb.rand(k, {seed = seed}) end):sample(3, {seed = 5}), 0)
+    raises("option", "sample: prior 'own' has no draw", function() made():sample(3) end)
+    raises("option", "prior 'own': draw(o, k, seed) must give a tensor of shape 3, got number", function()
+      made(function() return 1 end):sample(3)
+    end)
+    raises("option", "must give a tensor of shape 3, got shape 2", function() made(function() return gb.ones(2) end):sample(3) end)
+    raises("option", "unknown option 'drow', did you mean 'draw'?", P.define, "own", {}, print, {drow = print})
+  end)
+end)
+
+describe("a prior of one's own", function()
+  local function fitted(f)
+    local k <const> = gb.kernels.rbf{lengthscale = gb.param(0.5, {min = 0, prior = gb.priors.define("own", {}, f)()})}
+    return gb.gp.exact{kernel = k, noise = 0.1}:fit(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0}, {steps = 2})
+  end
+
+  it("without a gradient, or of another shape, is refused by the fit", function()
+    raises("option", "prior 'own' has no gradient by the value", fitted, function(v) return gb.tensor(-v:item()) end)
+    raises("option", "prior 'own' has no gradient by the value", fitted, function(v) return -v:detach() end)
+    raises("shape", "prior 'own' must give a log density for each element, shape (), or their sum, got shape 2", fitted,
+      function(v) return gb.stack({-v, -v}, 1) end)
+    assert.is_true(fitted(function(v) return -v end).log_prior < 0)
   end)
 end)

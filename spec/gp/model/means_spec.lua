@@ -4,6 +4,75 @@ local near <const>, raises <const> = support.near, support.raises
 
 local x <const> = gb.tensor{{1, 2}, {3, 4}, {5, 6}}
 
+describe("sums and multiples of means", function()
+  local M <const> = gb.means
+  local line <const> = M.linear{slope = {2, 10}, offset = 1}
+
+  it("add up, with numbers and functions too", function()
+    local values <const> = line(x)
+    near(values + 3, (line + M.constant(3))(x), 1e-14)
+    near(values + 3, (3 + line)(x), 1e-14)
+    near(values + 3, (line + gb.param(3))(x), 1e-14)
+    near(values - 3, (line - 3)(x), 1e-14)
+    near(3 - values, (3 - line)(x), 1e-14)
+    near(values + x:sum(2), (line + function(t) return t:sum(2) end)(x), 1e-14)
+    near(x:sum(2) - values, ((function(t) return t:sum(2) end) - line)(x), 1e-14)
+    near(-2 * values, (-2 * line)(x), 1e-14)
+    near(-values, (-line)(x), 1e-14)
+    near(values / 4, (line / 4)(x), 1e-14)
+    near(2.5 * (values + 1), (gb.param(2.5) * (line + 1))(x), 1e-14)
+  end)
+
+  it("have the parameters of their terms; a number's factor is fixed", function()
+    local m <const> = 2 * (M.linear{slope = 1} + M.constant(3) + 4)
+    local list <const>, names <const> = gb.params(m, "mean")
+    assert.same({"mean.factor", "mean[1][1].offset", "mean[1][1].slope", "mean[1][2].value", "mean[1][3].value"}, names)
+    assert.is_true(list[1].fixed)
+    assert.is_false(list[2].fixed)
+    assert.equal("2.0 * (linear{offset=0.0, slope=1.0} + constant{value=3.0} + constant{value=4.0})", tostring(m))
+    local p <const> = gb.param(2)
+    assert.is_true(rawequal(p, (p * line).factor))
+    support.check_gradients(function() return (m(x) * gb.tensor{1, -2, 3}):sum() end, list, 1e-8)
+    local copy <const> = m:copy()
+    copy[1][2].value = 9
+    near(3, m[1][2].value.value, 0)
+  end)
+
+  it("are fitted, widened, saved, and taken by models of several outputs", function()
+    local t <const> = gb.rand(30, 2, {seed = 1})
+    local y <const> = (t * gb.tensor{3, -2}):sum(2) + 100 + (5 * t:select(2, 1)):sin()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, mean = M.linear{} + 2 * M.define("sine", {rate = 5}, function(at, p)
+      return (p.rate * at:select(2, 1)):sin()
+    end){}, noise = 0.01}
+    assert.is_true(m:fit(t, y).converged)
+    assert.equal(2, #m:get "mean[1].slope")
+    assert.is_true(math.abs(m:get "mean[1].offset":item() - 100) < 20)
+    local path <const> = os.tmpname()
+    m:save(path)
+    local back <const> = gb.load(path, {means = {sine = M.define("sine", {rate = 5}, function(at, p)
+      return (p.rate * at:select(2, 1)):sin()
+    end)}})
+    os.remove(path)
+    near(m:predict(t).mean, back:predict(t).mean, 0)
+    assert.equal(tostring(m.mean), tostring(back.mean))
+    local both <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2, mean = M.linear{slope = 1} + M.constant{1, 5}}
+    near(t:sum(2):unsqueeze(2) + gb.tensor{{1, 5}}, both:predict(t).mean, 1e-12)
+  end)
+
+  it("say what they refuse", function()
+    for text, f in pairs{
+      ["mean *: a mean is multiplied by a finite number or a gb.param of one number, got a mean"] = function()
+        return line * line
+      end,
+      ["mean *: a mean is multiplied by a finite number or a gb.param of one number, got nan"] = function()
+        return line * (0 / 0)
+      end,
+      ["mean +: both sides must be means, functions, numbers or gb.params, got mean and string"] = function() return line + "1" end,
+      ["mean /: a mean is divided by a number that is not 0, got 0"] = function() return line / 0 end,
+    } do raises("option", text, f) end
+  end)
+end)
+
 describe("gb.means", function()
   it("zero is 0 everywhere, in the inputs' type", function()
     near({0, 0, 0}, gb.means.zero()(x), 0)

@@ -94,7 +94,8 @@ describe("the file of a model", function()
   it("keeps every mean and likelihood that the library makes", function()
     local parts <const> = {
       {"mean", gb.means, "define fields is of resolve with_task", {
-        zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3}}},
+        zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3},
+        composite = 2 * (gb.means.constant(2) + gb.means.zero())}},
       {"likelihood", gb.likelihoods, "define fields is is_gaussian laplace new varies", {
         bernoulli = gb.likelihoods.bernoulli{link = "logit"}, beta = gb.likelihoods.beta{concentration = 3},
         exponential = gb.likelihoods.exponential{points = 30}, gamma = gb.likelihoods.gamma{shape = 2},

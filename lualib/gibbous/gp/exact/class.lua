@@ -9,6 +9,7 @@ local parameters <const> = require "gibbous.gp.parameters"
 local plan <const> = require "gibbous.gp.fit.plan"
 local posterior <const> = require "gibbous.gp.exact.posterior"
 local predict <const> = require "gibbous.gp.predict"
+local remove <const> = require "gibbous.gp.remove"
 local save <const> = require "gibbous.gp.save"
 local score <const> = require "gibbous.gp.report.score"
 local summary <const> = require "gibbous.gp.report.summary"
@@ -31,6 +32,6 @@ return model.define{
   fields = {"owner", "grid"}, caches = {"twin", "bound"},
   posterior = posterior, observations = observations.single,
   text = function(self) return summary.text(self, "gp.exact  ", summary.points) end,
-  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
+  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, remove.methods, score.methods,
     leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }

@@ -2,6 +2,7 @@
 -- Source: Rasmussen & Williams (2006), equations 2.25 and 2.26.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local cache <const> = require "gibbous.gp.exact.posterior_cache"
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local covariance <const> = require "gibbous.gp.covariance"
 local forecast <const> = require "gibbous.gp.exact.forecast"
@@ -13,7 +14,7 @@ local variance <const> = require "gibbous.gp.exact.variance"
 
 local DEFAULT_RANK <const> = 100
 
-local M <const> = {worker = precision_twin}
+local M <const> = {worker = precision_twin, components = true}
 
 --- Rows from..to of the points of a query.
 local function some(query, from, to)
@@ -24,7 +25,7 @@ end
 local function variances(self, state, query)
   local f <const>, o <const> = model.fields(self), query.options
   if o.variance ~= "cached" and not state.system then return variance.direct(state.factor, query.further) end
-  local noise <const>, kernel <const> = f.likelihood:variance(f.x):min(), f.kernel
+  local noise <const>, kernel <const> = f.likelihood:variance(f.x):min(), component.kernel(query, f.kernel)
   if o.variance == "cached" then
     return variance.cached(state, f.kernel(f.x), covariance.of(self), o.rank or DEFAULT_RANK, noise)
   end
@@ -36,7 +37,7 @@ function M.prepare(self, query)
   local f <const> = model.fields(self)
   local state <const>, reused <const> = cache.of(self)
   local how <const> = variances(self, state, query)
-  local kernel <const>, x <const> = f.kernel, f.x                -- of now, whatever the model is fitted to later
+  local kernel <const>, x <const> = component.kernel(query, f.kernel), f.x      -- of now, whatever the model is fitted to later
   local function cross(from, to) return kernel(some(query, from, to), x) end
   return {state = state, how = how, cross = cross, reused = reused, solve = state.solve, converged = state.converged, count = #x,
     algorithm = state.system and tostring(f.active) or "direct", variance = query.options.variance, rank = how.rank,
@@ -46,7 +47,8 @@ end
 
 function M.mean(self, ready, query)
   local f <const> = model.fields(self)
-  return f.mean(query.inputs) + f.kernel(query.inputs, f.x):matmul(ready.state.alpha)
+  local cross <const> = component.kernel(query, f.kernel)(query.inputs, f.x)
+  return component.mean(query, f.mean, query.inputs) + cross:matmul(ready.state.alpha)
 end
 
 function M.explained(_, ready, query) return ready.how.explained(ready.cross, query.count) end

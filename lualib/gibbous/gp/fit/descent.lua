@@ -12,7 +12,8 @@ local shallow_copy <const> = require "gibbous.shallow_copy"
 local M <const> = {}
 local fields <const> = model.fields
 
--- A run of a fit: {solver, log, history, realise, units}; 'realise' computes tensors within the budget.
+-- A run of a fit: {solver, log, history, realise, units, deadline, late}; 'realise' computes tensors within the budget; deadline:
+-- the clock at which the fit ends, late: it has.
 --
 -- What goes on from where it ended is a 'place' of a descent, {wide, own, first, raws, state, best}: wide: the twin in f64 computes
 -- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the
@@ -58,12 +59,27 @@ local MOST <const> = 4096                  -- steps of a history; of a longer on
 --- The history of a fit: its steps as they are made.
 function M.new_history() return {list = {}, stride = 1, seen = 0} end
 
-function M.record(history, s)
+local MOST_VALUES <const> = 64             -- of all free parameters, which a history then has by step
+
+--- The values of the free parameters below a model, by path; nil where these are many.
+local function values_of(self)
+  local list <const>, names <const> = param.collect(self)
+  local out <const>, count = {}, 0
+  for i, p in ipairs(list) do
+    count = count + (p.fixed and 0 or p.numel)
+    if count > MOST_VALUES then return nil end
+    if not p.fixed then out[names[i]] = p.ndim == 0 and p.value:item() or p.value:totable() end
+  end
+  return out
+end
+
+--- Notes a step; self: the model whose parameters it notes, or nil.
+function M.record(history, s, self)
   local list <const> = history.list
   history.seen = history.seen + 1
   if (history.seen - 1) % history.stride ~= 0 then return end
   list[#list + 1] = {step = s.step, value = s.value, gradient_norm = s.gradient_norm,
-    residual = s.solve and s.solve.residual or nil}
+    residual = s.solve and s.solve.residual or nil, parameters = values_of(self)}
   if #list < MOST then return end
   for i = 1, MOST do list[i] = list[2 * i - 1] end
   history.stride = 2 * history.stride
@@ -104,9 +120,11 @@ local function optimise(self, worker, o, run, line, before, place)
     s.step, s.value = s.step + before, s.value + run.shift
     core.fit_at(s.step, s.value)
     place.best = best
-    M.record(run.history, s)
+    M.record(run.history, s, self)
     if line then line(s) end
-    if o.on_step then return o.on_step(s) end
+    if o.on_step and o.on_step(s) == false then return false end
+    run.late = run.deadline ~= nil and core.clock() > run.deadline
+    return not run.late
   end
   local function evaluate()
     f.solve_info = nil
@@ -123,6 +141,7 @@ local function optimise(self, worker, o, run, line, before, place)
     steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
     realise = realise, resolution = resolution_of(run.solver), units = run.units, from = place.state})
   if ok then info.gradient_norm, info.solve, place.state = best.gradient_norm, best.solve, optim.state(info) end
+  if ok and run.late then info.reason = ("the time limit of %g s"):format(o.seconds) end
   return ok, info, best.value
 end
 

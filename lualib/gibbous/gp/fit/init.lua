@@ -5,6 +5,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
 local frames <const> = require "gibbous.gp.frames"
+local given_starts <const> = require "gibbous.gp.fit.given_starts"
 local model <const> = require "gibbous.gp.model"
 local new_report <const> = require "gibbous.gp.fit.report"
 local observations <const> = require "gibbous.gp.observations"
@@ -20,7 +21,7 @@ local within <const> = require "gibbous.gp.within"
 local fields <const> = model.fields
 
 local SPEC <const> = {resume = "table", restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any",
-  missing = data.missing, inputs = "table"}
+  missing = data.missing, inputs = "table", starts = "table", seconds = "positive"}
 for key, kind in pairs(optim.spec) do SPEC[key] = kind end
 
 local function any_free(list)
@@ -81,13 +82,15 @@ local function fit(self, o, budget, masked, from, scaled)
   local scales <const> = starts.begin(self, list, from and (more.scales or {}))
   f.active, f.state = more.active or seeded(of.decide(self, budget), o.seed), nil
   check_priors(list, names)
+  local listed <const> = given_starts(self, o.starts)
   local shared <const> = taken_over(self, list, names)
   local run <const> = {solver = f.active, log = more.log or descent.new_log(), history = more.history or descent.new_history(),
-    realise = within(budget), units = more.units or starts.units(self), shift = scaled.shift}
+    realise = within(budget), units = more.units or starts.units(self), shift = scaled.shift,
+    deadline = o.seconds and start + o.seconds or nil}
   local best, total, at
   of.guarded(self, "fit", function()
     if any_free(list) then
-      best, total, at = restarts.run(self, o, run, list, scales, from and from.at)
+      best, total, at = restarts.run(self, o, run, list, scales, listed, from and from.at)
     else
       best = descent.nothing_free(self, o, run)
       total = {evaluations = 1, setbacks = 0, failed_starts = 0, restarts = 0}
@@ -113,6 +116,8 @@ local methods <const> = {}
 --    restarts: extra starts, the first with little noise, further ones random around the scale of the data. Without it there is
 --    one with little noise if a direct L-BFGS fit has brought the noise down or to most of var(y). A start that fails is counted,
 --    and the fit raises only if all do.
+--    starts: {{["kernel.lengthscale"] = 0.1, ...}, ...}: more starts, the first one but for these values, beside restarts.
+--    seconds: the fit ends after the step at which so many have gone by since the call, at the best point so far; it can go on.
 --    seed: of the starts and of a solver's probes.
 --    objective: "mll", the log marginal likelihood, or "loo", the leave-one-out predictive density (direct only).
 --    resume: the report of a fit that was interrupted, or of one start that reached its steps: the fit goes on, with the data that

@@ -29,7 +29,8 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field why gibbous.choice|nil  how solver = "auto" came to it, with the predicted costs
 ---@field solve_log table       solves, iterations, unconverged, and the worst residual and condition; all 0 when direct
 ---@field parameters table<string, number|number[]>  values at the best point, by path, of those with 32 elements at most
----@field history table[]        its steps: {step, value, gradient_norm, residual of an iterative solver}; of a long fit not all
+---@field history table[]        its steps: {step, value, gradient_norm, residual of an iterative solver, parameters}; of a long fit
+--                               not all; parameters: values of the free ones by path, where there are 64 numbers at most
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field tasks integer|nil     of a model of several outputs

@@ -1,4 +1,4 @@
---- The starts of a fit: the one given, one with little noise, and random ones.
+--- The starts of a fit: the one given, those of option 'starts', one with little noise, and random ones.
 local core <const> = require "gibbous.core"
 local descent <const> = require "gibbous.gp.fit.descent"
 local model <const> = require "gibbous.gp.model"
@@ -59,14 +59,23 @@ local function scatter(list, start, scales, seed, attempt)
   end
 end
 
---- Puts the parameters where an attempt begins.
-local function begin(o, at, list, noise, scales)
+--- A start of the script: the one given, but for the unconstrained values by parameter.
+local function listed_start(list, start, values)
+  descent.set_raw(list, start)
+  for _, p in ipairs(list) do p.raw = values[p] or p.raw end
+end
+
+--- Puts the parameters where an attempt begins. listed: the starts of the script, which follow the first.
+local function begin(o, at, list, noise, scales, listed)
+  local further <const> = at.attempt - 1 - #listed
   if at.attempt == 1 then
     descent.set_raw(list, at.first)
-  elseif at.attempt == 2 and noise then
+  elseif further < 1 then
+    listed_start(list, at.first, listed[at.attempt - 1])
+  elseif further == 1 and noise then
     quiet_start(list, at.first, noise, at.from_scale and scales())
   else
-    scatter(list, at.first, scales(), o.seed or 0, at.attempt - 1)
+    scatter(list, at.first, scales(), o.seed or 0, further)
   end
 end
 
@@ -74,28 +83,29 @@ end
 local function has_begun(place) return place ~= nil and (place.state ~= nil or place.first ~= nil) end
 
 --- Where a fit is before its first attempt: {attempt, total, first, from_scale, best, best_raw, failure, place}. place: of the
--- attempt (fit/descent.lua), nil before it begins.
-local function beginning(o, list)
+-- attempt (fit/descent.lua), nil before it begins. listed: starts of the script.
+local function beginning(o, list, listed)
   return {attempt = 1, first = descent.raw_values(list),
-    total = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts or nil}}
+    total = {evaluations = 0, setbacks = 0, failed_starts = 0, restarts = o.restarts and o.restarts + listed or nil}}
 end
 
---- All starts; the parameters end at the best point. Gives its record, the totals of all, and where it ended: 'from' of a call
--- that goes on there.
-function M.run(self, o, run, list, scales, from)
-  local at = from or beginning(o, list)
+--- All starts: that of the parameters as they are, those that are listed (fit/given_starts.lua), and others; the parameters end at
+-- the best point. Gives its record, the totals of all, and where it ended: 'from' of a call that goes on there.
+function M.run(self, o, run, list, scales, listed, from)
+  local at = from or beginning(o, list, #listed)
   local noise <const> = place_of_noise(self, list)
   while true do
     local now <const> = shallow_copy(at)
     local total <const> = shallow_copy(at.total)
     now.total = total
     local begun <const> = has_begun(at.place)
-    if not begun then begin(o, at, list, noise, scales) end
+    if not begun then begin(o, at, list, noise, scales, listed) end
     at.place = begun and shallow_copy(at.place) or {}
     local info <const>, err <const>, reached <const> = descent.attempt(self, o, run,
       (total.restarts or 0) > 0 and ("fit %d/%d"):format(at.attempt, total.restarts + 1) or "fit", at.place)
     if total.restarts == nil then
       total.restarts, now.from_scale = extra_starts(self, o, run, info, list, at.first, noise)
+      total.restarts = total.restarts + #listed
     end
     if info then
       total.evaluations, total.setbacks = total.evaluations + info.evaluations, total.setbacks + info.setbacks

@@ -2,22 +2,31 @@
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local fields <const> = require "gibbous.gp.model".fields
+local param <const> = require "gibbous.param"
 local shallow_copy <const> = require "gibbous.shallow_copy"
 
 local M <const> = {}
 
--- By report: {model, x, y (weak), o, at, more}: the fit's options, where its starts ended (fit/restarts.lua), and what it had
--- decided.
+-- By report: {model, x, y (weak), o, at, more, bounds}: the fit's options, where its starts ended (fit/restarts.lua), what it had
+-- decided, and the bounds of parameters.
 local ended <const> = setmetatable({}, {__mode = "k"})
 local weak <const> = {__mode = "v"}
 local last <const> = setmetatable({}, weak)           -- the report of the last fit that was interrupted
 
 -- Options that say what is computed, which a fit that goes on keeps.
-local KEPT <const> = {"method", "lr", "objective", "restarts", "seed", "missing"}
+local KEPT <const> = {"method", "lr", "objective", "restarts", "starts", "seed", "missing"}
+
+--- The bounds of all parameters below a model: raw values mean nothing by others.
+local function bounds_of(self)
+  local cells <const> = {}
+  for i, p in ipairs((param.collect(self))) do cells[i] = ("%s %s"):format(p.min, p.max) end
+  return table.concat(cells, ", ")
+end
 
 --- Remembers where the fit of this report ended. at, more: numbers and parameters.
 function M.note(self, info, o, at, more)
-  ended[info] = {of = setmetatable({model = self, x = fields(self).x, y = fields(self).y}, weak), o = o, at = at, more = more}
+  ended[info] = {of = setmetatable({model = self, x = fields(self).x, y = fields(self).y}, weak), o = o, at = at, more = more,
+    bounds = bounds_of(self)}
   if info.interrupted then last[1] = info end
 end
 
@@ -39,8 +48,11 @@ function M.of(self, info, o)
   local of <const>, now <const> = from.of, fields(self)
   check(of.model and rawequal(of.model, self), "the report is of another model")
   check(rawequal(of.x, now.x) and rawequal(of.y, now.y), "the model holds other data by now; fit it anew")
+  check(bounds_of(self) == from.bounds, "parameters have other bounds by now; fit it anew")
   for _, name in ipairs(KEPT) do
-    check(o[name] == nil or o[name] == from.o[name], "%s stays what it was, %s", name, tostring(from.o[name] or "the default"))
+    local was <const> = from.o[name]
+    check(o[name] == nil or o[name] == was, "%s stays what it was, %s", name,
+      type(was) == "table" and "the list given before" or tostring(was or "the default"))
   end
   local options <const> = shallow_copy(from.o)
   for key, v in pairs(o) do options[key] = v end

@@ -138,10 +138,17 @@ end
 
 -- Models ------------------------------------------------------------------------------------------------------------------
 
---- The free parameter, if there is one, that moves the whole mean.
+--- The level of a constant or a line; nil of others.
+local function own_level(mean)
+  return mean.kind == "constant" and mean.hyper.value or mean.kind == "linear" and mean.hyper.offset or nil
+end
+
+--- The free parameter, if there is one, that moves the whole mean: of a sum that of one of its terms.
 local function level_of(mean)
-  local p <const> = mean.kind == "constant" and mean.hyper.value or mean.kind == "linear" and mean.hyper.offset or nil
-  return p and not p.fixed and p.ndim == 0 and p or nil
+  for _, part in ipairs(mean.kind == "sum" and mean.parts or {mean}) do
+    local p <const> = own_level(part)
+    if p and not p.fixed and p.ndim == 0 then return p end
+  end
 end
 
 --- The same where y is not f and noise: by the level and the spread that the likelihood expects of f for such y.
@@ -184,7 +191,7 @@ local function in_units_of_y(f)
     if k.kind == "index" then note(k.hyper.weights) end
     for _, part in ipairs(k.parts or {}) do tasks(part) end
   end
-  note(f.mean.kind == "constant" and f.mean.hyper.value or f.mean.kind == "linear" and f.mean.hyper.offset or nil)
+  for _, part in ipairs(f.mean.kind == "sum" and f.mean.parts or {f.mean}) do note(own_level(part)) end
   tasks(f.kernel)
   return list
 end

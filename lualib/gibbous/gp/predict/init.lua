@@ -1,4 +1,5 @@
 --- What a model says about new points, whatever its posterior: predict and draw.
+local component <const> = require "gibbous.gp.predict.component"
 local frames <const> = require "gibbous.gp.frames"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
@@ -14,17 +15,18 @@ local scaling <const> = require "gibbous.gp.scaling"
 
 local methods <const> = {}
 
-local SPEC <const> = {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}}
+local SPEC <const> = {variance = {"exact", "cached"}, rank = "count", precision = {"f32", "f64"}, kernel = "any"}
 
 local function adopted(v, dtype) return v.dtype == dtype and v or v:to{dtype = dtype} end
 
 local function holds_data(f) return f.x ~= nil and #f.x > 0 end
 
 --- The query (gp/posterior.lua) of a model that computes, for points as the caller gave them and inputs as it takes them.
-local function query_of(self, points, inputs, o)
+local function query_of(self, points, inputs, o, part)
   local f <const> = model.fields(self)
   local dtype <const> = holds_data(f) and (model.posterior(self).dtype or f.x.dtype) or inputs.dtype
-  return {inputs = adopted(inputs, dtype), points = adopted(points, dtype), count = #inputs, options = o}
+  return {inputs = adopted(inputs, dtype), points = adopted(points, dtype), count = #inputs, options = o,
+    part = part}
 end
 
 --- Is what predictions need there for the parameters of this stamp? Computes nothing.
@@ -46,7 +48,7 @@ end
 
 --- The lazy record at these points by a model that computes. It speaks of the model as it is now. While the model stays so, what
 -- is computed is kept with it; after that, with a model of the same data that the record holds.
-local function record_of(self, points, inputs, o)
+local function record_of(self, points, inputs, o, part)
   local at <const>, stamp <const>, held <const> = param.remember(self), model.stamp(self), model.with_data_of(self)
   local likelihood <const>, precision <const> = model.fields(self).likelihood, o.precision or nil
   local of <const> = model.posterior(self)
@@ -56,11 +58,11 @@ local function record_of(self, points, inputs, o)
   end
   local function parts_of(owner)
     local worker <const> = holds_data(model.fields(owner)) and of.worker(owner, precision) or owner
-    return parts.of(worker, query_of(worker, points, inputs, o))
+    return parts.of(worker, query_of(worker, points, inputs, o, part))
   end
   local function asked(f, key)
     local owner <const> = same()
-    return at(f, owner, query_of(owner, points, inputs, o), key)
+    return at(f, owner, query_of(owner, points, inputs, o, part), key)
   end
   return record.new(inputs, {
     prepare = function() return at(parts_of, same()) end,
@@ -69,6 +71,7 @@ local function record_of(self, points, inputs, o)
     cost = function(key) return asked(of.cost, key) end,
     announce = function(key) asked(of.announce, key) end,
     observed = observed_by(likelihood, at),
+    part = part ~= nil,
     draw = (not holds_data(model.fields(self)) or of.solve or of.weights or of.correct)
       and function(count, settings) return at(pathwise.new, held, inputs, count, settings) end or nil,
   })
@@ -81,7 +84,9 @@ end
 -- What depends on the data alone is computed once for the present parameters: by the exact algorithms a factor, O(n^3), or a
 -- solve. mean costs one streamed pass over n m pairs; f_var and y_var O(n^2 m), for as many points at once as the plan holds, or
 -- a solve a point; f_cov also stores (m, m). A point that is not finite gives NaN in its place alone.
--- o: variance = "cached": f_var in O(n rank m) from a cache of this rank (100), at most f_var_bound too large; off by default.
+-- o: kernel = a part of the kernel, or a list of parts: f is their part of the sum (gp/predict/component.lua), without the mean
+--    function and without noise. A part is a name given by k:named, a path ("kernel[2]"), or m.kernel.trend itself.
+--    variance = "cached": f_var in O(n rank m) from a cache of this rank (100), at most f_var_bound too large; off by default.
 --    precision: "f32" or "f64" for f32 data; else f64 where f32 could lose the variance (p.info.precision says).
 --    With Kronecker structure variances are always exact, in f64.
 -- Errors: option, shape, dtype; when a field is looked at: not_pd, nan, refused, oom.
@@ -93,7 +98,9 @@ function methods.predict(self, xs, opts)
   local inputs <const>, f <const> = form.inputs(self, t), model.fields(inner)
   if f.x == nil then kernels.resolve_ard(f.kernel, inputs.shape[2]) end
   model.posterior(inner).check_options(o)
-  return rescaled(form.outputs(self, record_of(inner, t, inputs, o), #t), scaling.scaler(model.fields(self), "y", "predict"))
+  local part <const> = component.of(inner, o.kernel, model.class(self).maker)
+  local scaler <const> = scaling.scaler(model.fields(self), "y", "predict")
+  return rescaled(form.outputs(self, record_of(inner, t, inputs, o, part), #t), part and component.scaler(scaler) or scaler)
 end
 
 --- k functions drawn from the posterior: a value that is called with points (m, d) and gives (k, m), of several outputs (k, m,

@@ -1,4 +1,5 @@
 --- What a prediction is made of: functions that build each part, with the parameters as they are when parts are made.
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local likelihoods <const> = require "gibbous.likelihoods"
@@ -32,7 +33,8 @@ end
 --- The parts that the prior alone decides.
 local function of_prior(self, query, at)
   local f <const>, t <const> = model.fields(self), query.inputs
-  local kernel <const>, likelihood <const>, bare <const> = f.kernel, f.likelihood, f.x == nil or #f.x == 0
+  local kernel <const>, likelihood <const> = component.kernel(query, f.kernel), f.likelihood
+  local bare <const> = f.x == nil or #f.x == 0
   local rows <const> = f.of_tasks and kernel_checks.rows_of_tasks(f.of_tasks)
   local latents <const> = likelihoods.is_gaussian(likelihood) and 1 or likelihood:latents()
   --- A value a point for each latent function, (m) or (m, latents).
@@ -41,7 +43,7 @@ local function of_prior(self, query, at)
     return v:unsqueeze(-1) + core.zeros(#t, latents, {dtype = t.dtype})
   end
   return {
-    mean = function() return of_each(at(f.mean, t)) end,
+    mean = function() return of_each(at(component.mean, query, f.mean, t)) end,
     prior = function() return of_each(at(kernel.diag, kernel, t)) end,
     prior_cov = function()
       if bare and not core.tracing() then at(kernel_checks.symmetric, kernel, t, rows) end

@@ -66,7 +66,13 @@ local function parts_of(b)
 end
 
 --- Is y_var f_var, because the noise of new observations is not known?
-local function is_bare(b) return b.count > 0 and not b.observed and b.noise() == nil end
+local function is_bare(b) return b.count > 0 and not b.part and not b.observed and b.noise() == nil end
+
+--- Raises where a prediction of a part of f is asked for a new observation. instead: what does not ask for one.
+local function check_whole(b, what, instead)
+  if not b.part then return end
+  core.raise("option", ("%s: an observation is of the whole of f: %s is of its part, and m:predict(x) of y"):format(what, instead))
+end
 
 --- A part in the dtype that was asked for.
 local function narrowed(b, v) return v.dtype == b.dtype and v or v:to{dtype = b.dtype} end
@@ -175,6 +181,7 @@ function derived.probabilities(b, self)
 end
 
 function derived.y_var(b, self)
+  check_whole(b, "y_var", "f_var")
   if b.observed then return observed(b, self, "var") end
   local noise <const> = b.noise()
   return noise and self.f_var + narrowed(b, noise) or self.f_var
@@ -233,19 +240,21 @@ end
 
 local methods <const> = object.methods(Prediction, "a prediction", "p")
 
---- Bounds (lo, hi), each (m), that hold a new observation with probability 'level'; of = "f": the function.
+--- Bounds (lo, hi), each (m), that hold a new observation with probability 'level'; of = "f": the function, which alone a part has.
 function methods.interval(self, level, opts)
   local o <const> = options.parse(opts, {of = {"y", "f"}}, "interval")
   level = level or 0.95
   if type(level) ~= "number" or not (level > 0 and level < 1) then
     core.raise("option", ("interval: the level must be between 0 and 1, got %s"):format(options.got(level)))
   end
-  check_session(box(self), "interval")
-  if box(self).observed and o.of ~= "f" then
+  local b <const> = box(self)
+  check_session(b, "interval")
+  local of <const> = o.of or b.part and "f" or "y"
+  if b.observed and of ~= "f" then
     core.raise("option", ("interval: observations of '%s' are not Gaussian: interval(level, {of = \"f\"}) holds f, and "
-      .. "quantiles of sample(k, {of = \"y\"}) hold y"):format(box(self).observed.kind))
+      .. "quantiles of sample(k, {of = \"y\"}) hold y"):format(b.observed.kind))
   end
-  local sd <const> = (o.of == "f" and self.f_var or self.y_var):sqrt()
+  local sd <const> = (of == "f" and self.f_var or self.y_var):sqrt()
   local half <const> = metrics.quantile(0.5 + level / 2) * sd
   return self.mean - half, self.mean + half
 end
@@ -275,6 +284,7 @@ function methods.sample(self, k, opts)
   local o <const> = options.parse(opts, sample_spec, "sample")
   local b <const> = box(self)
   check_session(b, "sample")
+  if o.of == "y" then check_whole(b, "sample", 'of = "f"') end
   k = k or 1
   if not options.integral(k) or k < 1 then
     core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
@@ -284,6 +294,8 @@ function methods.sample(self, k, opts)
   end
   if o.method == "pathwise" and b.many then
     core.raise("option", "sample: fantasies have no method = \"pathwise\"; condition the model on one of them")
+  elseif o.method == "pathwise" and b.part then
+    core.raise("option", "sample: a part of f has no method = \"pathwise\"; without it samples are made of f_cov")
   elseif o.method == "pathwise" and b.count > 0 and not b.draw then
     core.raise("option", "sample: a model of this class has no method = \"pathwise\"")
   end
@@ -323,9 +335,9 @@ end
 
 function Prediction.__tostring(self)
   local b <const> = box(self)
-  return ("prediction %sat %s: .mean .f_var %s.y_var .f_cov .info :interval(level) :sample(k)%s"):format(
-    b.many and ("of %d fantasies "):format(b.many) or "", counted(b.count, "point"), b.observed and ".y_mean " or "",
-    is_bare(b) and "\n  " .. BARE or "")
+  return ("prediction %sat %s: .mean .f_var %s%s.f_cov .info :interval(level) :sample(k)%s"):format(
+    b.many and ("of %d fantasies "):format(b.many) or b.part and "of a part " or "", counted(b.count, "point"),
+    b.observed and ".y_mean " or "", b.part and "" or ".y_var ", is_bare(b) and "\n  " .. BARE or "")
 end
 
 --- A record at points (m, d) of 'how':
@@ -337,6 +349,7 @@ end
 --   observed          nil with Gaussian noise; else {kind, predictive(mean, var), log_density(mean, var, y),
 --                     draw(f, seed), latents} of the likelihood; latents: nil for one
 --   draw(k, settings) k functions of the posterior; nil of fantasies
+--   part              whether f is a part of the model's
 --   many, each        how many fantasies there are, and where each has variances of its own
 local function new(points, how)
   local b <const> = {points = points, count = #points, dtype = points.dtype}

@@ -13,12 +13,14 @@ local parameters <const> = require "gibbous.gp.parameters"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local plan <const> = require "gibbous.gp.fit.plan"
 local predict <const> = require "gibbous.gp.predict"
+local remove <const> = require "gibbous.gp.remove"
 local save <const> = require "gibbous.gp.save"
 local score <const> = require "gibbous.gp.tasks.score"
 local summary <const> = require "gibbous.gp.report.summary"
 
 ---@class gibbous.gp.multitask
----@field kernel gibbous.kernel   of points and tasks; m.kernel.tasks is the index kernel, m.kernel.tasks:matrix() is B
+---@field kernel gibbous.kernel   of points and tasks; m.kernel.tasks is the index kernel, m.kernel.tasks:matrix() is B;
+--                               of a sum m.kernel[1].tasks
 ---@field mean gibbous.mean
 ---@field likelihood gibbous.likelihood
 ---@field tasks integer           T
@@ -43,9 +45,8 @@ end
 
 --- A model without data from the parts in a file, which must be those of 'tasks' outputs.
 local function read(r, known, described)
-  local T <const>, k <const>, l <const> = described.tasks, known.kernel, known.likelihood
-  local index <const> = k.kind == "product" and select(2, parts.split(k))
-  if math.type(T) ~= "integer" or not index or index.tasks ~= T then r:fail "its kernel is not one of its tasks" end
+  local T <const>, l <const> = described.tasks, known.likelihood
+  if math.type(T) ~= "integer" or not parts.is_of_tasks(known.kernel, T) then r:fail "its kernel is not one of its tasks" end
   if l.kind ~= "gaussian" and not (l.kind == "tasks" and l.noise.numel == T) then r:fail "its noise is not one of its tasks" end
   known.mean = parts.mean(known.mean, T)
   local standardize <const> = known.standardize
@@ -60,7 +61,7 @@ class = model.define{
   text = function(self)
     return summary.text(self, ("gp.multitask  %s, "):format(counted(model.fields(self).tasks, "task")), held_text)
   end,
-  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
+  methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, remove.methods, score.methods,
     leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }
 

@@ -60,8 +60,9 @@ end
 --- The long form of all cells: x (n T, d + 1), and y (n T), NaN where there is no value.
 function M.long(x, y) return parts.every(x, y.shape[2]), y:reshape(y.numel) end
 
---- Takes checked data over and chooses the posterior of the inner model: with Kronecker structure where every cell has a value
--- and the solver allows it, else that of exact models. The inner model has yet to get the long form. Errors: option.
+--- Takes checked data over and chooses the posterior of the inner model: with Kronecker structure where every cell has a value,
+-- the kernel is one product, and the solver allows it, else that of exact models. The inner model has yet to get the long form.
+-- Errors: option.
 function M.take(self, x, y, what)
   local f <const> = model.fields(self)
   local inside <const>, known <const> = model.fields(f.inner), M.count(y)
@@ -71,7 +72,8 @@ function M.take(self, x, y, what)
   end
   f.x, f.y = x, y
   inside.points = x
-  local structured <const> = complete and #x > 0 and (f.solver == "auto" or f.solver == "kronecker")
+  local allowed <const> = inside.kernel.kind == "product" and (f.solver == "auto" or f.solver == "kronecker")
+  local structured <const> = complete and #x > 0 and allowed
   inside.grid = structured and {x = x, y = y, tasks = f.tasks} or nil
   inside.posterior = structured and kronecker or nil
   inside.solver = structured and "kronecker" or f.solver

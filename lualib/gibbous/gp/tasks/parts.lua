@@ -52,12 +52,15 @@ local function holds_white(k)
 end
 
 --- k times the kernel of T tasks, "tasks". Its B takes over a variance of k that is k's own, or one of both would be free.
--- White noise between tasks would be another thing by points than by values: it is refused.
-function M.product(k, T, rank)
+-- White noise between tasks would be another thing by points than by values: it is refused. weights: where W starts.
+function M.product(k, T, rank, weights)
   if holds_white(k) then
     core.raise("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel")
   end
   local points <const>, tasks_kernel <const> = shifted(k), kernels.index{tasks = T, rank = rank}
+  if weights and rank > 0 then
+    tasks_kernel.hyper.weights = param.set_open(param.hyper(weights, "weights", {name = "weights"}, 2), true)
+  end
   local variance <const> = points.hyper.variance
   if variance and not param.shared(variance) then
     local v <const> = variance.value:item()
@@ -69,6 +72,30 @@ function M.product(k, T, rank)
     end
   end
   return points * tasks_kernel:named "tasks"
+end
+
+--- The sum of kernels each times a kernel of T tasks of its own: the linear model of coregionalisation. Its terms have the names of
+-- the kernels. The first W starts as that of one kernel does, the others at random by the seed, or equal kernels would stay equal.
+function M.sum(list, T, rank, seed)
+  local out
+  for i, k in ipairs(list) do
+    local weights <const> = i > 1 and math.sqrt(0.5) * core.randn(T, rank, {seed = seed * 7919 + i, dtype = "f64"}) or nil
+    local plain <const> = kernel.clone(k)
+    kernel.fields(plain).label = nil
+    local term = M.product(plain, T, rank, weights)
+    if k.label then term = term:named(k.label) end
+    out = out and out + term or term
+  end
+  return out
+end
+
+--- Is it a kernel of the points times one of T tasks, or a sum of such?
+function M.is_of_tasks(k, T)
+  for _, term in ipairs(k.kind == "sum" and k.parts or {k}) do
+    local index <const> = term.kind == "product" and select(2, M.split(term))
+    if not index or index.tasks ~= T then return false end
+  end
+  return true
 end
 
 --- The kernel of points and that of tasks in a product of both. They share the product's boxes.
@@ -115,6 +142,11 @@ end
 
 --- A mean of x (n, d) as a mean of points with tasks. A constant may have one value a task.
 function M.mean(m, T)
+  if m.parts then
+    local out <const> = m:copy(function(p) return p end)
+    for i, part in ipairs(m.parts) do out.parts[i] = M.mean(part, T) end
+    return out
+  end
   local constants <const> = m.kind == "constant" and m.value.ndim == 1 and m.value or nil
   if constants and constants.numel ~= T then
     core.raise("shape", ("gb.gp.multitask: %d constant means for %s"):format(constants.numel, counted(T, "task")))

@@ -4,6 +4,7 @@
 --
 -- The covariance of f_t(x) with the data is k(x, .) (x) B[t, .]; with P = k U and Q = B h V the data explain
 -- sum_is P_i^2 M_is Q_ts^2 of its variance.
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local kronecker <const> = require "gibbous.gp.tasks.kronecker"
@@ -12,7 +13,7 @@ local objective <const> = require "gibbous.gp.exact.objective"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local stored <const> = require "gibbous.gp.stored"
 
-local M <const> = {dtype = "f64"}
+local M <const> = {dtype = "f64", components = true}
 
 local function grid_of(self) return model.fields(self).grid end
 
@@ -21,19 +22,21 @@ function M.prepare(self, query)
   local state <const>, reused <const> = kronecker.state(self)
   local x <const>, grid <const> = query.points, grid_of(self)
   local m <const>, T <const> = #x, grid.tasks
+  local k <const> = query.part and parts.split(component.kernel(query, model.fields(self).kernel)) or state.k
   local function prior()
-    return (parts.diag(state.k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)):reshape(m * T)
+    return (parts.diag(k, x):unsqueeze(2) * state.B:diagonal():unsqueeze(1)):reshape(m * T)
   end
   local function prior_cov()
-    local K <const> = parts.between(state.k, x, x)
+    local K <const> = parts.between(k, x, x)
     return (K:reshape(m, 1, m, 1) * state.B:reshape(1, T, 1, T)):reshape(m * T, m * T)
   end
-  return {state = state, cross = function() return parts.between(state.k, x, state.x) end, algorithm = "kronecker", reused = reused,
+  return {state = state, cross = function() return parts.between(k, x, state.x) end, reused = reused, algorithm = "kronecker",
     count = #state.x * T, prior = prior, prior_cov = prior_cov}
 end
 
 function M.mean(self, ready, query)
-  return model.fields(self).mean(query.inputs) + ready.cross():matmul(ready.state.weights):reshape(query.count)
+  local of_data <const> = ready.cross():matmul(ready.state.weights):reshape(query.count)
+  return component.mean(query, model.fields(self).mean, query.inputs) + of_data
 end
 
 --- The covariances of m T values with the data, (n, m T, T), and C^-1 times them.
