@@ -2,9 +2,10 @@
 #include "program/schedule.h"
 
 enum {
-  FEW = 64,        /* fewer outputs than this do not fill the lanes */
-  LONG = 256,      /* a reduction at least this long may fill them instead */
-  MOST_INNER = 256 /* largest axis that is looped inside a tile */
+  FEW = 64,         /* fewer outputs than this do not fill the lanes */
+  LONG = 256,       /* a reduction at least this long may fill them instead */
+  MOST_INNER = 256, /* largest axis that is looped inside a tile */
+  WORTH = 4         /* what a loop inside tiles computes, at most, in what it spares */
 };
 
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
@@ -71,17 +72,37 @@ static void choose_roles (const gb_fold *f, gb_schedule *s) {
   s->tile = few ? next_to(f, s->lane) : along_memory(f, o->reduced, FEW);
 }
 
-/* Short axes that every output keeps, and of which some tile value knows nothing: it is computed once for all
-** their indices. */
+/* Operations of one value of an instruction; one that only moves a value counts as one. */
+static double work_of (const gb_fold *f, const gb_ins *n) {
+  switch (n->kind) {
+    case GB_INS_SQDIST: return 3 * (double)f->axis[n->axis].extent;
+    case GB_INS_DOT: return 2 * (double)f->axis[n->axis].extent;
+    case GB_INS_RADIAL: return 4;
+    default: return 1;
+  }
+}
+
+/* Tile values that know nothing of axis a are computed once for all its indices if it is looped inside tiles. Totals for all of
+** them then exist at a time, so that has to spare a part of the work: a mask that a batch has in common does not, a kernel matrix
+** does. */
+static bool spares_work (const gb_fold *f, gb_axes pair, int a) {
+  double spared = 0, left = 0;
+  for (int n = 0; n < f->nins; n++) {
+    if ((f->ins[n].deps & pair) != pair) continue;
+    *(has(f->ins[n].deps, a) ? &left : &spared) += work_of(f, &f->ins[n]);
+  }
+  return spared > 0 && WORTH * spared >= left;
+}
+
+/* Short axes that every output keeps, and of which tile values worth sparing know nothing. */
 static void choose_inner (const gb_fold *f, gb_schedule *s) {
   const gb_axes pair = bit(s->lane) | bit(s->tile);
   if (s->lane < 0 || s->tile < 0) return;
   for (int a = 0; a < f->naxes; a++) {
     if (!has(candidates(f) & ~pair, a) || f->axis[a].extent < 2 || f->axis[a].extent > MOST_INNER) continue;
-    bool kept = true, common = false;
+    bool kept = true;
     for (int i = 0; i < f->nouts; i++) kept &= !has(f->out[i].reduced, a);
-    for (int n = 0; n < f->nins; n++) common |= (f->ins[n].deps & pair) == pair && !has(f->ins[n].deps, a);
-    if (kept && common) s->inner |= bit(a);
+    if (kept && spares_work(f, pair, a)) s->inner |= bit(a);
   }
 }
 

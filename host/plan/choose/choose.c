@@ -260,7 +260,8 @@ static gb_status consider_windows (walk *w, gb_tiling *c, bool packed, gb_error 
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
-  if (!gb_is_short(w->p->prog->low)) GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
+  if (!gb_is_short(w->p->prog->low) && c->nloops == 1)
+    GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const variant how = {.tiling = c, .chunk = chunk, .packed = packed};
     if (gb_is_short(w->p->prog->low) || chunk == c->unit)
@@ -276,6 +277,9 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
   if (!may_cut(w->p)) return GB_OK;
   if (prog->batch != NULL) GB_TRY(consider_windows(w, prog->batch, packed, err));
   GB_TRY(gb_lowered_plan_find_tilings(prog, w->p->request.options.math, false, &found, err));
+  for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
+  if (w->p->request.options.forbid & GB_ALLOW_RECOMPUTE) return GB_OK;
+  GB_TRY(gb_lowered_plan_find_chains(prog, w->p->request.options.math, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
   return GB_OK;
 }

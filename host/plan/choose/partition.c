@@ -81,7 +81,7 @@ static double points_of (const gb_lowered *low, const gb_step *st) {
 static double work_within (const gb_lowered *low, const gb_tiling *c) {
   double work = 0;
   for (int s = 0; s < low->nsteps; s++)
-    if (c->when[s] == GB_WITHIN) work += points_of(low, &low->step[s]);
+    if (gb_is_within(c, s)) work += points_of(low, &low->step[s]);
   return work;
 }
 
@@ -322,7 +322,7 @@ static gb_status refuse (const trial *t, gb_error *err) {
 
 static bool runs_within (const gb_placement *home) {
   for (int s = 0; s < home->nsteps; s++)
-    if (home->runs[s] && home->tiling->when[s] == GB_WITHIN) return true;
+    if (home->runs[s] && gb_is_within(home->tiling, s)) return true;
   return false;
 }
 

@@ -54,7 +54,8 @@ bool gb_plan_is_on (const gb_plan *p, int device);
 /* Of the placement reported: bytes held on one device at each place, malloc'ed: what lives in the arena, and all
 ** outputs and caches, which are allocated when the run begins; the most of it is the lower bound. */
 size_t *gb_timeline (const gb_plan *p, int device);
-size_t gb_window_count (const gb_plan *p); /* of its loop; 0 if the plan has no loop */
+size_t gb_window_count (const gb_plan *p);      /* of each of its loops; 0 if the plan has none */
+bool gb_loop_is_idle (const gb_plan *p, int k); /* none of its steps runs */
 
 /* partition.c: the devices of the plan and the copies between them, where there are several. */
 void gb_partition_explain (const gb_plan *p, FILE *f);

@@ -39,8 +39,9 @@ static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
 static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
   for (int i = 0; i < found->n; i++) {
     const gb_tiling *f = found->tiling[i];
-    if (f->unit == c->unit && memcmp(f->when, c->when, (size_t)c->nsteps) == 0 &&
-        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0)
+    if (f->unit == c->unit && memcmp(f->phase, c->phase, (size_t)c->nsteps) == 0 &&
+        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0 &&
+        memcmp(f->again, c->again, (size_t)c->nbufs * sizeof *c->again) == 0)
       return true;
   }
   return false;
@@ -78,6 +79,48 @@ gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool s
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
       rc = look_along(low, b, k, seed, math, rules, found, err);
+  free(seed);
+  found->looked = rc == GB_OK;
+  return rc;
+}
+
+/* Of an axis with more loops, while more cut more steps: first with what is cheap computed again, then with all. */
+static gb_status look_for_chains (const gb_lowered *low, const gb_tiling *of, int *seed, gb_cut_rules rules,
+                                  gb_axes_found *found, gb_error *err) {
+  bool limited = of->limited;
+  gb_status rc = GB_OK;
+  rules.grain = of->grain;
+  for (int i = 0; i < 6 && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
+    gb_tiling *c = NULL;
+    rules.loops = i < 2 ? 2 : i < 4 ? 4 : GB_LOOPS;
+    rules.thrifty = i % 2 == 0;
+    seed[of->leaf] = of->dim[of->leaf];
+    rc = gb_cut_along(low, seed, rules, &c, err);
+    seed[of->leaf] = -1;
+    limited = c != NULL && c->limited;
+    if (c != NULL && c->nloops > 1 && c->unit < c->extent && !is_known(found, c))
+      found->tiling[found->n++] = c;
+    else gb_tiling_unref(c);
+  }
+  return rc;
+}
+
+/* Where all lies on one device. */
+gb_status gb_lowered_plan_find_chains (gb_lowered_plan *prog, bool math, const gb_axes_found **out,
+                                       gb_error *err) {
+  const gb_lowered *low = prog->low;
+  const gb_axes_found *axes;
+  gb_axes_found *found = math ? &prog->math_chains : &prog->bits_chains;
+  *out = found;
+  if (found->looked || low->ndevices > 1) return GB_OK;
+  GB_TRY(gb_lowered_plan_find_tilings(prog, math, false, &axes, err));
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
+  gb_status rc = GB_OK;
+  for (int i = 0; rc == GB_OK && i < axes->n; i++)
+    rc = look_for_chains(low, axes->tiling[i], seed, (gb_cut_rules){.grains = math ? NULL : prog->batch},
+                         found, err);
   free(seed);
   found->looked = rc == GB_OK;
   return rc;
@@ -230,6 +273,8 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   for (int i = 0; i < p->bits.n; i++) gb_tiling_unref(p->bits.tiling[i]);
   for (int i = 0; i < p->math.n; i++) gb_tiling_unref(p->math.tiling[i]);
   for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
+  for (int i = 0; i < p->bits_chains.n; i++) gb_tiling_unref(p->bits_chains.tiling[i]);
+  for (int i = 0; i < p->math_chains.n; i++) gb_tiling_unref(p->math_chains.tiling[i]);
   gb_tiling_unref(p->batch);
   free(p->packed_factor);
   gb_nest_free(p->nest, p->low->nsteps);
