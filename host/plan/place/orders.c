@@ -3,7 +3,9 @@
 ** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its
 ** results and scratch on top; a result that may take an operand's place counts nothing. So live bytes
 ** bound the arena of any order from below: they prune, and placements decide. Where an axis is cut, steps
-** before the loop come first and steps after it last, whatever the order: no other orders are looked at. */
+** before a loop come first and steps after it last, whatever the order: no other orders are looked at. A
+** step that runs in several loops stands where it runs first, and what it makes lives from there to its last
+** reader. */
 #include "plan/place/orders.h"
 
 #include <stdlib.h>
@@ -34,10 +36,7 @@ static size_t bytes_of (const orders *o, int b) { return o->bytes[b]; }
 
 static const gb_step *step_at (const orders *o, int k) { return &o->low->step[o->step[k]]; }
 
-static int part_of (const orders *o, int k) {
-  const gb_tiling *c = o->form->tiling;
-  return c == NULL ? 0 : c->phase[o->step[k]];
-}
+static int part_of (const orders *o, int k) { return gb_first_phase(o->from, o->step[k]); }
 
 static bool is_ready (const orders *o, int k) {
   const gb_step *st = step_at(o, k);

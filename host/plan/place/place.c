@@ -214,9 +214,8 @@ static void find_lives (const gb_lowered *low, gb_demand d, const gb_form_of_run
 
 /* In phase 2 k the steps that run once after k loops, in phase 2 k + 1 those of loop k. */
 static bool has_place (const gb_placement *p, int s, int phase) {
-  if (p->tiling == NULL) return phase == 0;
-  const bool loops = gb_is_within(p->tiling, s) && p->loops[s] != 0;
-  return loops ? (phase & 1) != 0 && (p->loops[s] >> phase / 2 & 1) : p->tiling->phase[s] == phase;
+  return p->loops[s] != 0 ? (phase & 1) != 0 && (p->loops[s] >> phase / 2 & 1)
+                          : gb_first_phase(p, s) == phase;
 }
 
 /* Phase by phase, the steps of each in the given order. */

@@ -101,6 +101,11 @@ static inline bool gb_sums_in_grains (const gb_placement *p, int s) {
   return gb_is_within(p->grains, s) && p->grains->cut[s].reduces;
 }
 
+/* As gb_tiling.phase, of the first loop that step s does run in. */
+static inline int gb_first_phase (const gb_placement *p, int s) {
+  if (p->tiling == NULL) return 0;
+  return p->loops[s] != 0 ? 2 * __builtin_ctz(p->loops[s]) + 1 : p->tiling->phase[s];
+}
 /* The loop that the place is in, -1: none. */
 int gb_loop_at (const gb_placement *p, int place);
 /* The same loop runs at both places, or none between the same two loops. */
