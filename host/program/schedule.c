@@ -106,13 +106,8 @@ static void choose_inner (const gb_fold *f, gb_schedule *s) {
   }
 }
 
-/* A chain over rows of tiles that is also one over lanes is a tile's: it cannot be broken. */
-static size_t chain_of (const gb_fold *f, int lane, int tile, int axis) {
-  if (axis == lane) return GB_SUPER;
-  if (axis != tile) return 1;
-  for (int i = 0; i < f->nouts; i++)
-    if (lane >= 0 && has(f->out[i].reduced, tile) && has(f->out[i].reduced, lane)) return 0;
-  return GB_CANON;
+static size_t chain_of (int lane, int tile, int axis) {
+  return axis == lane ? GB_SUPER : axis == tile ? GB_CANON : 1;
 }
 
 void gb_schedule_default (const gb_fold *f, gb_schedule *out) {
@@ -121,7 +116,7 @@ void gb_schedule_default (const gb_fold *f, gb_schedule *out) {
   choose_inner(f, out);
   for (int a = 0; a < f->naxes; a++)
     if (a == out->lane || has(candidates(f) & ~out->inner, a))
-      out->chain[a] = chain_of(f, out->lane, out->tile, a);
+      out->chain[a] = chain_of(out->lane, out->tile, a);
 }
 
 void gb_schedule_chains (gb_fold *f) {
@@ -131,7 +126,7 @@ void gb_schedule_chains (gb_fold *f) {
     if (f->axis[a].role == GB_AXIS_TILE) tile = a;
   }
   for (int a = 0; a < f->naxes; a++)
-    f->axis[a].chain = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(f, lane, tile, a);
+    f->axis[a].chain = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(lane, tile, a);
 }
 
 void gb_schedule_of (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
