@@ -119,14 +119,21 @@ void gb_schedule_default (const gb_fold *f, gb_schedule *out) {
       out->chain[a] = chain_of(out->lane, out->tile, a);
 }
 
-void gb_schedule_chains (gb_fold *f) {
-  int lane = -1, tile = -1;
+void gb_schedule_close_tiles (const gb_fold *f, gb_schedule *s) {
+  for (int i = 0; s->lane >= 0 && s->tile >= 0 && i < f->nouts; i++)
+    if (has(f->out[i].reduced, s->lane) && has(f->out[i].reduced, s->tile)) s->chain[s->tile] = 0;
+}
+
+void gb_schedule_chains (gb_fold *f, bool closed) {
+  gb_schedule s = {.lane = -1, .tile = -1};
   for (int a = 0; a < f->naxes; a++) {
-    if (f->axis[a].role == GB_AXIS_LANE) lane = a;
-    if (f->axis[a].role == GB_AXIS_TILE) tile = a;
+    if (f->axis[a].role == GB_AXIS_LANE) s.lane = a;
+    if (f->axis[a].role == GB_AXIS_TILE) s.tile = a;
   }
   for (int a = 0; a < f->naxes; a++)
-    f->axis[a].chain = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(lane, tile, a);
+    s.chain[a] = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(s.lane, s.tile, a);
+  if (closed) gb_schedule_close_tiles(f, &s);
+  for (int a = 0; a < f->naxes; a++) f->axis[a].chain = s.chain[a];
 }
 
 void gb_schedule_of (const gb_device *dev, const gb_fold *f, gb_schedule *out) {

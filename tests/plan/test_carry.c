@@ -177,7 +177,7 @@ static bool agrees_along (fx *x, gb_device *dev, const gb_cut *c) {
 
 static gb_cut cut_along (gb_fold *f, int axis, size_t grain) {
   gb_cut c = {.axis = axis, .factor = 1};
-  gb_schedule_chains(f);
+  gb_schedule_chains(f, false);
   c.cut = f->axis[axis].role != GB_AXIS_INNER && f->axis[axis].extent > 1 && gb_cut_fold_unit(f, &c, grain);
   return c;
 }

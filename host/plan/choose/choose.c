@@ -22,7 +22,7 @@ typedef struct variant {
 
 /* Whose sums run in pieces: of a tiling that needs it for its windows, or of the batch that leaves name. */
 static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
-  if (c->tiling != NULL && c->tiling->grain != 0) return c->tiling;
+  if (c->tiling != NULL && c->tiling->grain != 0 && c->tiling->grains == NULL) return c->tiling;
   return p->request.options.math ? NULL : p->prog->batch;
 }
 
@@ -275,10 +275,13 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
   gb_lowered_plan *prog = w->p->prog;
   const gb_axes_found *found;
   if (!may_cut(w->p)) return GB_OK;
-  if (prog->batch != NULL) GB_TRY(consider_windows(w, prog->batch, packed, err));
+  const bool repeat = !(w->p->request.options.forbid & GB_ALLOW_RECOMPUTE);
+  for (int i = 0; i < prog->batch_cuts.n; i++)
+    if (repeat || prog->batch_cuts.tiling[i]->nloops == 1)
+      GB_TRY(consider_windows(w, prog->batch_cuts.tiling[i], packed, err));
   GB_TRY(gb_lowered_plan_find_tilings(prog, w->p->request.options.math, false, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
-  if (w->p->request.options.forbid & GB_ALLOW_RECOMPUTE) return GB_OK;
+  if (!repeat) return GB_OK;
   GB_TRY(gb_lowered_plan_find_chains(prog, w->p->request.options.math, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
   return GB_OK;

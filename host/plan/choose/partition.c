@@ -89,8 +89,9 @@ static double work_within (const gb_lowered *low, const gb_tiling *c) {
 static gb_status find_axis (const gb_plan *p, gb_tiling **out, gb_error *err) {
   gb_lowered_plan *prog = p->prog;
   double most = 0;
-  *out = prog->batch;
-  if (prog->batch != NULL) return GB_OK;
+  *out = prog->batch_cuts.n > 0 && prog->batch_cuts.tiling[0]->nloops == 1 ? prog->batch_cuts.tiling[0]
+                                                                           : NULL;
+  if (*out != NULL) return GB_OK;
   for (int sums = 0; sums <= 1; sums++) {
     const gb_axes_found *found;
     GB_TRY(gb_lowered_plan_find_tilings(prog, p->request.options.math, sums, &found, err));

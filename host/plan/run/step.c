@@ -62,7 +62,7 @@ static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *g
 ** compact buffer lies at the piece's place in the window. */
 static gb_status run_fold_parts (gb_run *r, gb_lane *l, int s, const gb_window *at, gb_error *err) {
   const gb_placement *pl = l->place;
-  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->tiling == pl->grains;
+  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && gb_same_axis(pl->tiling, pl->grains);
   const size_t lo = same ? at->lo : 0, end = same ? at->lo + at->n : sums ? pl->grains->extent : 1;
   if (!sums) GB_TRY(run_fold_part(r, l, s, NULL, at, err));
   for (size_t from = lo; sums && from < end; from += pl->grains->grain) {

@@ -10,26 +10,6 @@
 
 /* axes */
 
-/* The leaves that name an axis of the same extent as the first that does. */
-static gb_status find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err) {
-  const gb_lowered *low = prog->low;
-  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
-  size_t extent = 0;
-  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
-  for (int b = 0; b < low->nbufs; b++) {
-    const gb_node *n = node[low->buf[b].source];
-    seed[b] = low->buf[b].cls == GB_BUF_LEAF ? n->batch - 1 : -1;
-    if (seed[b] < 0) continue;
-    if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
-    if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
-  }
-  const gb_status rc =
-      extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err)
-                 : GB_OK;
-  free(seed);
-  return rc;
-}
-
 static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
   for (int i = 0; i < found->n; i++)
     if (found->tiling[i]->dim[b] == dim) return true;
@@ -45,6 +25,58 @@ static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
       return true;
   }
   return false;
+}
+
+/* Of one axis with more loops, while more cut more steps: first with what is cheap computed again, then with all. 'found' may have
+** the axis in one loop. */
+static gb_status look_for_chains (const gb_lowered *low, const int *seed, gb_cut_rules rules, bool limited,
+                                  gb_axes_found *found, gb_error *err) {
+  gb_status rc = GB_OK;
+  for (int i = 0; i < 6 && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
+    gb_tiling *c = NULL;
+    rules.loops = i < 2 ? 2 : i < 4 ? 4 : GB_LOOPS;
+    rules.thrifty = i % 2 == 0;
+    rc = gb_cut_along(low, seed, rules, &c, err);
+    limited = c != NULL && c->limited;
+    if (c != NULL && c->nloops > 1 && c->unit < c->extent && !is_known(found, c))
+      found->tiling[found->n++] = c;
+    else gb_tiling_unref(c);
+  }
+  return rc;
+}
+
+/* How the axis of prog->batch is cut: its sums are those that can be summed in grains in any number of loops. */
+static gb_status find_batch_cuts (gb_lowered_plan *prog, const int *seed, gb_error *err) {
+  gb_axes_found *found = &prog->batch_cuts;
+  const gb_cut_rules rules = {.grain = prog->batch->grain, .of = prog->batch};
+  gb_tiling *c;
+  GB_TRY(gb_cut_along(prog->low, seed, rules, &c, err));
+  if (c != NULL) found->tiling[found->n++] = c;
+  return prog->low->ndevices > 1
+             ? GB_OK
+             : look_for_chains(prog->low, seed, rules, c == NULL || c->limited, found, err);
+}
+
+/* The leaves that name an axis of the same extent as the first that does. */
+static gb_status find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err) {
+  const gb_lowered *low = prog->low;
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  size_t extent = 0;
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) {
+    const gb_node *n = node[low->buf[b].source];
+    seed[b] = low->buf[b].cls == GB_BUF_LEAF ? n->batch - 1 : -1;
+    if (seed[b] < 0) continue;
+    if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
+    if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
+  }
+  gb_status rc = GB_OK;
+  if (extent > 1)
+    rc = gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent), .loops = GB_LOOPS}, &prog->batch,
+                      err);
+  if (rc == GB_OK && prog->batch != NULL) rc = find_batch_cuts(prog, seed, err);
+  free(seed);
+  return rc;
 }
 
 /* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is
@@ -84,27 +116,6 @@ gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool s
   return rc;
 }
 
-/* Of an axis with more loops, while more cut more steps: first with what is cheap computed again, then with all. */
-static gb_status look_for_chains (const gb_lowered *low, const gb_tiling *of, int *seed, gb_cut_rules rules,
-                                  gb_axes_found *found, gb_error *err) {
-  bool limited = of->limited;
-  gb_status rc = GB_OK;
-  rules.grain = of->grain;
-  for (int i = 0; i < 6 && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
-    gb_tiling *c = NULL;
-    rules.loops = i < 2 ? 2 : i < 4 ? 4 : GB_LOOPS;
-    rules.thrifty = i % 2 == 0;
-    seed[of->leaf] = of->dim[of->leaf];
-    rc = gb_cut_along(low, seed, rules, &c, err);
-    seed[of->leaf] = -1;
-    limited = c != NULL && c->limited;
-    if (c != NULL && c->nloops > 1 && c->unit < c->extent && !is_known(found, c))
-      found->tiling[found->n++] = c;
-    else gb_tiling_unref(c);
-  }
-  return rc;
-}
-
 /* Where all lies on one device. */
 gb_status gb_lowered_plan_find_chains (gb_lowered_plan *prog, bool math, const gb_axes_found **out,
                                        gb_error *err) {
@@ -118,9 +129,13 @@ gb_status gb_lowered_plan_find_chains (gb_lowered_plan *prog, bool math, const g
   if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
   for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
   gb_status rc = GB_OK;
-  for (int i = 0; rc == GB_OK && i < axes->n; i++)
-    rc = look_for_chains(low, axes->tiling[i], seed, (gb_cut_rules){.grains = math ? NULL : prog->batch},
-                         found, err);
+  for (int i = 0; rc == GB_OK && i < axes->n; i++) {
+    const gb_tiling *c = axes->tiling[i];
+    const gb_cut_rules rules = {.grain = c->grain, .grains = math ? NULL : prog->batch};
+    seed[c->leaf] = c->dim[c->leaf];
+    rc = look_for_chains(low, seed, rules, c->limited, found, err);
+    seed[c->leaf] = -1;
+  }
   free(seed);
   found->looked = rc == GB_OK;
   return rc;
@@ -275,6 +290,7 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
   for (int i = 0; i < p->bits_chains.n; i++) gb_tiling_unref(p->bits_chains.tiling[i]);
   for (int i = 0; i < p->math_chains.n; i++) gb_tiling_unref(p->math_chains.tiling[i]);
+  for (int i = 0; i < p->batch_cuts.n; i++) gb_tiling_unref(p->batch_cuts.tiling[i]);
   gb_tiling_unref(p->batch);
   free(p->packed_factor);
   gb_nest_free(p->nest, p->low->nsteps);

@@ -36,6 +36,7 @@ typedef struct gb_lowered_plan {
   } placed[GB_PLACEMENTS];
   int next_place;
   gb_tiling *batch;         /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_axes_found batch_cuts; /* that axis in one loop, where it can be cut so, and in several */
   gb_axes_found bits, math; /* found by search; bits: cut where no bit changes, math: anywhere */
   gb_axes_found sums;       /* as bits, and axes whose cuts share work between devices but save no memory */
   gb_axes_found bits_chains, math_chains; /* of the axes of 'bits' and 'math', in several loops */

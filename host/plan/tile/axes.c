@@ -201,7 +201,9 @@ static void run_once (follow *f, int s) {
 
 /* A sum in grains of another axis adds them in order: windows of this one would come between. */
 static bool keeps_grains (const follow *f, int s) {
-  const gb_tiling *g = f->rules.grains;
+  const gb_tiling *g = f->rules.grains, *of = f->rules.of;
+  if (of != NULL && f->c->cut[s].reduces)
+    return gb_is_within(of, s) && of->cut[s].reduces && gb_cut_same(&of->cut[s], &f->c->cut[s]);
   return !(gb_is_within(g, s) && g->cut[s].reduces && f->c->cut[s].reduces);
 }
 
@@ -367,6 +369,7 @@ gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rul
   const bool ok = f.c != NULL && f.made != NULL && f.ready != NULL && f.barred != NULL && f.whole != NULL &&
                   f.loops != NULL && f.asked != NULL;
   if (f.rules.loops < 1) f.rules.loops = 1;
+  if (ok) f.c->grains = rules.of;
   *out = NULL;
   for (f.again = ok; f.again;) follow_all(&f);
   free(f.made);

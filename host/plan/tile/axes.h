@@ -33,8 +33,15 @@ typedef struct gb_tiling {
   bool *again;  /* [nbufs] a loop that reads it after the one that makes it first has it computed again */
   bool limited; /* more loops would cut more steps */
   int leaf;     /* a leaf it starts from */
-  int coupled;  /* the first step that has the axis and needs all of it at once, -1: none */
+  /* a tiling of the same axis in more loops, whose grains its sums have; lives as long; NULL: none */
+  const struct gb_tiling *grains;
+  int coupled; /* the first step that has the axis and needs all of it at once, -1: none */
 } gb_tiling;
+
+/* Windows of 'c' are windows of the axis whose sums run in the grains of 'g'. */
+static inline bool gb_same_axis (const gb_tiling *c, const gb_tiling *g) {
+  return c != NULL && g != NULL && (c == g || c->grains == g);
+}
 
 /* The extent of a batch decides the grain of its sums: clamp(2^floor(log2(extent / 8)), 1, 256), so that
 ** chunks of it are as good for 9 samples as for 9 million. */
@@ -45,12 +52,13 @@ static inline bool gb_is_within (const gb_tiling *c, int s) { return c != NULL &
 static inline int gb_loops_before (const gb_tiling *c, int s) { return c->phase[s] / 2; }
 
 /* What a tiling may do. grain 0: only what changes no bit. grains: the sums of another tiling run in
-** pieces, window by window; a sum that both cut is left whole; NULL: there is no other. sums: also folds
+** pieces, window by window; a sum that both cut is left whole; NULL: there is no other. of: a tiling of the same axis whose
+** sums run in grains: no others are cut, and these are in the same grains; NULL: none. sums: also folds
 ** whose windows spare no memory, which devices can share. loops: at most so many; 0: one. thrifty: no product or
 ** other step of many operations a byte is computed again. */
 typedef struct gb_cut_rules {
   size_t grain;
-  const gb_tiling *grains;
+  const gb_tiling *grains, *of;
   bool sums;
   int loops;
   bool thrifty;
