@@ -243,11 +243,11 @@ static void find_cuttings (search *x) {
 
 /* All there is; false: too many orders. The whole comes first. */
 static bool try_everything (search *x) {
-  gb_tiling *batch = x->p->prog->batch;
   find_cuttings(x);
   for (int packed = 0; packed <= (x->p->prog->npacked_factors > 0); packed++) {
     if (!try_form(x, NULL, 0, packed)) return false;
-    if (batch != NULL && !try_windows(x, batch, packed)) return false;
+    for (int i = 0; i < x->p->prog->batch_cuts.n; i++)
+      if (!try_windows(x, x->p->prog->batch_cuts.tiling[i], packed)) return false;
     for (int i = 0; i < x->nown; i++)
       if (!try_windows(x, x->own[i], packed)) return false;
   }

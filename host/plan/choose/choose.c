@@ -21,8 +21,8 @@ typedef struct variant {
 } variant;
 
 /* Whose sums run in pieces: of a tiling that needs it for its windows, or of the batch that leaves name. */
-static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
-  if (c->tiling != NULL && c->tiling->grain != 0 && c->tiling->grains == NULL) return c->tiling;
+gb_tiling *gb_plan_grains (const gb_plan *p, gb_tiling *c) {
+  if (c != NULL && c->grain != 0 && c->grains == NULL) return c;
   return p->request.options.math ? NULL : p->prog->batch;
 }
 
@@ -31,7 +31,7 @@ static gb_status make_placement (const gb_plan *p, gb_demand d, const variant *c
   const gb_split_job job = {p->prog->kernels[0], p->prog->low, p->prog->scratch, p->prog->packed_factor,
                             p->prog->npacked_factors};
   const gb_form_of_run form = {.tiling = c->tiling,
-                               .grains = grains_of(p, c),
+                               .grains = gb_plan_grains(p, c->tiling),
                                .chunk = c->chunk,
                                .packed_factor = p->prog->packed_factor,
                                .nest = c->rows > 0 ? p->prog->nest : NULL,

@@ -151,7 +151,7 @@ static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placeme
                              gb_error *err) {
   const gb_split_job job = job_of(t, 0);
   const gb_form_of_run form = {.tiling = t->c,
-                               .grains = t->c->grain != 0 ? t->c : NULL,
+                               .grains = gb_plan_grains(t->x->plan, t->c),
                                .chunk = chunk,
                                .hi = hi,
                                .workspace = gb_split_workspace,
