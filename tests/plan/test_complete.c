@@ -232,7 +232,8 @@ static void find_cuttings (search *x) {
     for (int k = 0; low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++) {
       seed[b] = k;
       find_cutting(x, seed, (gb_cut_rules){0});
-      for (int loops = 2; loops <= GB_LOOPS; loops += loops == 4 ? GB_LOOPS - 4 : 2) {
+      for (int i = 0; i < 4; i++) {
+        const int loops = (const int[]){2, 4, 8, GB_LOOPS}[i];
         find_cutting(x, seed, (gb_cut_rules){.loops = loops, .thrifty = true});
         find_cutting(x, seed, (gb_cut_rules){.loops = loops});
       }

@@ -121,7 +121,7 @@ char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FO
   else
     snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
              gb_axis_text(p, c, axis));
-  if (c != NULL && c->nloops > 1) gb_append(text, GB_FORM_TEXT, ", %d times over", c->nloops);
+  if (c != NULL && c->nloops > 1) gb_append(text, GB_FORM_TEXT, ", %d loops", c->nloops);
   if (is_packed(place)) gb_append(text, GB_FORM_TEXT, ", packed triangles");
   if (is_reordered(place)) gb_append(text, GB_FORM_TEXT, ", reordered");
   return text;

@@ -31,10 +31,12 @@ static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
 ** the axis in one loop. */
 static gb_status look_for_chains (const gb_lowered *low, const int *seed, gb_cut_rules rules, bool limited,
                                   gb_axes_found *found, gb_error *err) {
+  static const int most[] = {2, 4, 8, GB_LOOPS};
+  const int n = 2 * (int)(sizeof most / sizeof most[0]);
   gb_status rc = GB_OK;
-  for (int i = 0; i < 6 && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
+  for (int i = 0; i < n && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
     gb_tiling *c = NULL;
-    rules.loops = i < 2 ? 2 : i < 4 ? 4 : GB_LOOPS;
+    rules.loops = most[i / 2];
     rules.thrifty = i % 2 == 0;
     rc = gb_cut_along(low, seed, rules, &c, err);
     limited = c != NULL && c->limited;

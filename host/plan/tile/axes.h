@@ -13,7 +13,7 @@
 
 #include "plan/tile/cut.h"
 
-#define GB_LOOPS 16 /* over one axis, one after the other */
+#define GB_LOOPS 32 /* over one axis, one after the other; bits of an unsigned */
 #define GB_PHASES (2 * GB_LOOPS + 1)
 
 typedef struct gb_tiling {
