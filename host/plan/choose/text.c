@@ -115,13 +115,15 @@ static bool is_reordered (const gb_placement *place) {
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
   const gb_tiling *c = place->tiling;
+  text[0] = '\0';
   if (place->nest != NULL)
-    snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
-  else if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
-  else
-    snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
-             gb_axis_text(p, c, axis));
-  if (c != NULL && c->nloops > 1) gb_append(text, GB_FORM_TEXT, ", %d loops", c->nloops);
+    gb_append(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
+  else if (c == NULL || place->chunk >= c->extent) gb_append(text, GB_FORM_TEXT, "whole");
+  else {
+    if (c->nloops > 1) gb_append(text, GB_FORM_TEXT, "%d loops of ", c->nloops);
+    gb_append(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
+              gb_axis_text(p, c, axis));
+  }
   if (is_packed(place)) gb_append(text, GB_FORM_TEXT, ", packed triangles");
   if (is_reordered(place)) gb_append(text, GB_FORM_TEXT, ", reordered");
   return text;
