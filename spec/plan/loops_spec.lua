@@ -1,5 +1,5 @@
---- Several loops over one axis: what a later loop needs of an earlier one is computed again, slice by slice. Whatever the budget and
---- the number of threads, the results have the bits of the run without a budget, and plans keep to their bytes.
+--- Several loops over one axis: what a later loop needs of an earlier one is computed again, slice by slice. Whatever the budget
+--- and the number of threads, the results have the bits of the run without a budget, and plans keep to their bytes.
 local gb <const> = require "gibbous"
 local support <const> = require "spec.support"
 local readers <const> = require "spec.plan.readers"
