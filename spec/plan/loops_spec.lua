@@ -39,6 +39,14 @@ function programs.batch_norm(n)
   return {loss, table.unpack(gb.grad(loss, {w, gain, shift}))}
 end
 
+--- A loss that is summed with the columns.
+function programs.wide_batch_norm(n)
+  local x <const>, w <const>, target <const> = rows(1, n, 64), draw(2, 64, 64), rows(3, n, 64)
+  local gain <const>, shift <const> = draw(4, 64), draw(5, 64)
+  local loss <const> = ((normalise(x:matmul(w), gain, shift) - target) ^ 2):mean()
+  return {loss, table.unpack(gb.grad(loss, {w, gain, shift}))}
+end
+
 function programs.two_batch_norms(n)
   local x <const>, w <const>, v <const>, target <const> = rows(1, n, 16), draw(2, 16, 16), draw(3, 16, 16), rows(4, n, 16)
   local gain <const>, shift <const> = draw(5, 16), draw(6, 16)
