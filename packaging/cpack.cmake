@@ -31,6 +31,8 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The program, the library for a stock Lu
 set(CPACK_COMPONENT_DEV_DESCRIPTION "What programs in C and C++ are built with: gibbous.h, gibbous.pc, a CMake package.")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "Ranks over MPI, opened on demand.")
 set(CPACK_COMPONENT_CUDA_DESCRIPTION "GPUs as devices, opened on demand.")
+set(CPACK_COMPONENT_HDF5_DESCRIPTION "Files of HDF5, opened on demand.")
+set(CPACK_COMPONENT_MATIO_DESCRIPTION "Files of MATLAB, opened on demand.")
 foreach(component dev ${parts})
   string(TOUPPER ${component} name)
   set(CPACK_DEBIAN_${name}_PACKAGE_NAME gibbous-${component})

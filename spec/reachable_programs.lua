@@ -113,7 +113,8 @@ return {
     gb.data.write(path, gb.ones(3, 2))
     local frame <const> = gb.data.read(path)
     os.remove(path)
-    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2)))
+    return frame, frame:group(1), gb.data.info "yacht", select(2, gb.data.standardize(gb.rand(5, 2))),
+      select(2, gb.data.synth("yacht", {n = 9}))
   end,
   report = function() return gb.report{title = "t"}:text "x" end,
   figure = function()
@@ -122,7 +123,7 @@ return {
   end,
   sweep = function()
     local study <const> = gb.sweep{name = "s", search = "sobol", trials = 2, space = {x = gb.sweep.uniform(0, 1)}, run = print}
-    return study, gb.sweep.integers(1, 3), require "gibbous.sweep.trial".unattached({}, ".")
+    return study, gb.sweep.integers(1, 3), gb.sweep.when({kind = 1}, {1}), require "gibbous.sweep.trial".unattached({}, ".")
   end,
   kmeans = function()
     local x <const> = gb.randn(30, 2, {seed = 3})

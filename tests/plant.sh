@@ -1014,6 +1014,10 @@ cuda/emit/wave.c
 'CUDA: two places of a generated wave work on the same columns'
 
 cuda/emit/wave.c
+'s/stage + (s \* %d + s \/ %d \* %d);/stage + s * %d + s \/ %d * %d;/'
+'PTX: NVRTC 13.0 has the elements of a staged row elsewhere'
+
+cuda/emit/wave.c
 's/(%d + i) \* %d, t\[%d\];/(%d + 0 * i) * %d, t[%d];/'
 'CUDA: all chains of a generated wave are those of its first column of numbers'
 
@@ -1661,13 +1665,109 @@ lualib/gibbous/sweep/identity.lua
 's/joined(tokens, first or 1, first and block_end(tokens, first) or #tokens)/joined(tokens, 1, #tokens)/'
 'sweeps: a longer grid on the line of the function keeps finished trials'
 
-lualib/gibbous/sweep/search.lua
+lualib/gibbous/sweep/search_gp.lua
 's/since % 2 == 1 and MARGIN or 0/0/'
 'sweeps: a search leaves a place that has no more to give'
 
 lualib/gibbous/bo.lua
 's/FAR <const> = -20 /FAR <const> = -1e5 /'
 'sweeps: the expected improvement has its digits far out'
+
+lualib/gibbous/gp/scaling.lua
+'s/  if not holds_rows(f) then return M.take(out, x, y, what) end/  do return M.take(out, x, y, what) end/'
+'columns and scales: a model that is conditioned keeps its scale'
+
+lualib/gibbous/gp/scaling.lua
+'s/  return (known \* sd:to{dtype = "f64"}:log()):sum():item()/  return 0.0/'
+'columns and scales: densities have the Jacobian'
+
+lualib/gibbous/gp/save.lua
+'s/scaling = scaling.write(w, f.scaling, "scaling"),/scaling = nil,/'
+'columns and scales: files have the scalers'
+
+lualib/gibbous/likelihoods.lua
+'s/function methods:scaled(v) return self.unit and v \/ self.unit or v end/function methods:scaled(v) return v end/'
+'columns and scales: known variances are in units of y squared'
+
+lualib/gibbous/gp/frames.lua
+'s/  return together(f, names, like and/  return together(f, f.names, like and/'
+'columns and scales: columns are found by name'
+
+lualib/gibbous/gp/frames.lua
+'s/    if place\[name\] and place\[name\] ~= i then/    if false then/'
+'columns and scales: columns of a tensor in another order are an error'
+
+host/system/guard.c
+'s/kill(-known\[i\], SIGKILL);/;/'
+'system: a guard ends the groups that it has'
+
+host/system/guard.c
+'s/known\[i\] = known\[--nknown\];/;/'
+'system: a group that was left is in no guard'
+
+lualib/gibbous/sweep/command.lua
+'s/core.bind(math.tointeger(tonumber(parent)), true)/core.bind(math.tointeger(tonumber(parent)))/'
+'sweeps left behind: a trial enters the guard of its coordinator'
+
+lualib/gibbous/sweep/coordinator.lua
+'/^local function close/,/^end/s/core.defer(true)//'
+'sweeps left behind: signals wait while a coordinator closes'
+
+lualib/gibbous/sweep/state.lua
+'s/if not machine.is_alive(t.pid, t.pid_started) then lost/if false then lost/'
+'sweeps left behind: a trial whose process is gone is shown as pending'
+
+lualib/gibbous/sweep/state.lua
+'s/return n <= most$/return true/'
+'sweeps: a search has as many cells as were asked for, by any number of coordinators'
+
+lualib/gibbous/sweep/journal.lua
+'s/if not state.has_room(self.tables, trials, most) then trials = {} end//'
+'sweeps: a search has as many cells as were asked for, also in a journal'
+
+lualib/gibbous/sweep/state.lua
+'s/if o.share and used.trials >= o.share then return {} end//'
+'sweeps on devices: two coordinators do not give out one device twice'
+
+lualib/gibbous/sweep/state.lua
+'s/o.limit - used.bytes, n)/o.limit, n)/'
+'sweeps on devices: the bytes of trials that run are counted'
+
+lualib/gibbous/sweep/coordinator.lua
+'s/if device.name then list/if false then list/'
+'sweeps on devices: a trial has its device as the default one'
+
+lualib/gibbous/sweep/devices.lua
+'s/if i == ordinal then/if i == 0 then/'
+'sweeps on devices: the second GPU of a job is another one than the first'
+
+lualib/gibbous/sweep/devices.lua
+'s/math.min(given, math.tointeger(tonumber(all)))/math.tointeger(tonumber(all))/'
+'sweeps on devices: the limit that was asked for is that of each device'
+
+lualib/gibbous/sweep/state.lua
+"/^function changes.acknowledge/,/^end/s/ AND token = ? AND state/ AND ? IS NOT NULL AND state/"
+'sweeps that are killed: the holder of a trial alone ends it'
+
+lualib/gibbous/sweep/state.lua
+'/^function changes.claim/,/^end/s/DELETE FROM report WHERE trial = ?/DELETE FROM report WHERE trial = ? AND 0/'
+'sweeps that are killed: a new attempt begins without the reports of the last one'
+
+lualib/gibbous/sweep/events.lua
+'s/or core.sha256(text):sub(1, DIGITS) ~= sum then/then/'
+'sweeps in journals: a flipped bit in a line is seen'
+
+lualib/gibbous/sweep/events.lua
+'s/self.place\[path\] = start + behind - 1/self.place[path] = start + #text/'
+'sweeps in journals: a line that has come in part is read when it is whole'
+
+lualib/gibbous/sweep/known.lua
+'s/if e.attempt < t.attempt then return true end//'
+'sweeps in journals: what an older attempt tells changes nothing'
+
+lualib/gibbous/sweep/space.lua
+'s/is_table and seen_tables or seen/seen/'
+'sweeps: a word is another value than the table that is written so'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -1696,8 +1796,16 @@ suite_of () {                     # file, what is wrong
     'k-means fits: '*) targets=gibbous filter=spec/cluster/kmeans_spec.lua; return ;;
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
     'system: '*) targets=test_system filter='^system$'; return ;;
+    'sweeps left behind: '*) targets=gibbous filter=spec/sweep/left_behind_spec.lua; return ;;
+    'sweeps on devices: '*) targets='gibbous gibbous_far' filter=spec/sweep/devices_spec.lua; return ;;
+    'sweeps that are killed: '*) targets=gibbous filter=spec/sweep/kills_spec.lua; return ;;
+    'sweeps in journals: '*) targets=gibbous filter=spec/sweep/journal_spec.lua; return ;;
+    'sweeps: a search '* | 'sweeps: a word '*) targets=gibbous filter=spec/sweep/search_spec.lua; return ;;
     'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
+    'columns and scales: '*)
+      targets=gibbous filter='spec/gp/model/scaling_spec.lua spec/gp/model/columns_spec.lua'; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
+    'PTX: '*) targets='gibbous_cuda_emulated test_cuda_fold_chains' filter='^cuda_ptx/chains$'; return ;;
     'CUDA kernels: '*)
       targets='test_cuda_compile test_cuda_compile_tsan test_cuda_adopt' filter='^cuda/(compile|adopt)'; return ;;
   esac

@@ -51,12 +51,23 @@ static bool is_missing (const char *path, int length) {
   return stat(folder, &s) != 0 && errno == ENOENT;
 }
 
+static const char *remedy (int why) {
+  switch (why) {
+    case ENOSPC:
+    case EDQUOT: return "; free some, or write elsewhere: nothing was changed";
+    case EROFS:
+    case EACCES:
+    case EPERM: return "; write to another folder";
+    default: return "";
+  }
+}
+
 static gb_status failed (gb_outfile *f, const char *path, gb_error *err) {
   const int why = errno, folder = folder_length(path);
   const gb_status st = why == ENOMEM ? GB_ENOMEM : GB_EIO;
   if (why == ENOENT && is_missing(path, folder))
     gb_fail(err, st, "cannot write '%s': there is no folder '%.*s', create it first", path, folder, path);
-  else gb_fail(err, st, "cannot write '%s': %s", path, strerror(why));
+  else gb_fail(err, st, "cannot write '%s': %s%s", path, strerror(why), remedy(why));
   gb_outfile_abandon(f);
   return st;
 }

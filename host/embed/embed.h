@@ -1,4 +1,4 @@
-/* embed.h - what the two files behind include/gibbous.h share. */
+/* embed.h - what the files behind include/gibbous.h share. */
 #ifndef GB_EMBED_EMBED_H
 #define GB_EMBED_EMBED_H
 
@@ -16,5 +16,11 @@ gb_status gb_embed_check_inputs (const char *what, int n, gb_node *const *in, gb
 
 /* A copy of the caller's shape whose unused extents are 0. Errors: EOPTION, ESHAPE. */
 gb_status gb_embed_shape (const char *what, const gb_shape *given, gb_shape *out, gb_error *err);
+
+/* Of a session: its own device, the host beside it, the graph of its nodes. */
+gb_device *gb_embed_device (const gb_session *s);
+gb_device *gb_embed_home (const gb_session *s);
+gb_graph *gb_embed_graph (const gb_session *s);
+gb_status gb_embed_check_session (const char *what, const gb_session *s, const void *out, gb_error *err);
 
 #endif

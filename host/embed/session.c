@@ -79,14 +79,18 @@ gb_status gibbous_close (gb_session *s, gb_error *err) {
   return GB_OK;
 }
 
-static gb_status check_session (const char *what, const gb_session *s, const void *out, gb_error *err) {
+gb_device *gb_embed_device (const gb_session *s) { return s->device[0]; }
+gb_device *gb_embed_home (const gb_session *s) { return s->home; }
+gb_graph *gb_embed_graph (const gb_session *s) { return s->graph; }
+
+gb_status gb_embed_check_session (const char *what, const gb_session *s, const void *out, gb_error *err) {
   if (err == NULL) return GB_EOPTION;
   if (s == NULL) return gb_fail(err, GB_EOPTION, "%s: the session is NULL", what);
   return out != NULL ? GB_OK : gb_fail(err, GB_EOPTION, "%s: no place for the result (NULL)", what);
 }
 
 gb_status gibbous_device (gb_session *s, const char *kind, size_t limit, int *number, gb_error *err) {
-  GB_TRY(check_session("device", s, number, err));
+  GB_TRY(gb_embed_check_session("device", s, number, err));
   if (kind == NULL) return gb_fail(err, GB_EOPTION, "device: the kind is NULL");
   for (int i = 0; i < s->ndevices; i++)
     if (gb_device_same_name(s->kind[i], kind)) {
@@ -98,7 +102,7 @@ gb_status gibbous_device (gb_session *s, const char *kind, size_t limit, int *nu
 }
 
 gb_status gibbous_memory (gb_session *s, int device, gb_memory_use *out, gb_error *err) {
-  GB_TRY(check_session("memory", s, out, err));
+  GB_TRY(gb_embed_check_session("memory", s, out, err));
   if (device < 0 || device >= s->ndevices)
     return gb_fail(err, GB_EOPTION, "memory: there is no device %d, the session has %d", device, s->ndevices);
   const gb_ledger *l = &s->device[device]->ledger;
@@ -118,7 +122,7 @@ static gb_status leaf (gb_session *s, gb_dtype t, const gb_shape *shape, const v
   gb_shape exact;
   gb_tensor held, writable;
   if (out != NULL) *out = NULL;
-  GB_TRY(check_session(what, s, out, err));
+  GB_TRY(gb_embed_check_session(what, s, out, err));
   GB_TRY(gb_embed_shape(what, shape, &exact, err));
   if ((unsigned)t >= GB_NDTYPES) return gb_fail(err, GB_EDTYPE, "%s: unknown dtype %d", what, (int)t);
   if (data == NULL && gb_shape_numel(&exact) > 0)
@@ -146,13 +150,13 @@ gb_status gibbous_variable (gb_session *s, gb_dtype t, const gb_shape *shape, co
 
 gb_status gibbous_number (gb_session *s, double v, gb_node **out, gb_error *err) {
   if (out != NULL) *out = NULL;
-  GB_TRY(check_session("number", s, out, err));
+  GB_TRY(gb_embed_check_session("number", s, out, err));
   return gb_node_const(s->graph, v, GB_F64, out, err);
 }
 
 gb_status gibbous_eye (gb_session *s, size_t n, gb_dtype t, gb_node **out, gb_error *err) {
   if (out != NULL) *out = NULL;
-  GB_TRY(check_session("eye", s, out, err));
+  GB_TRY(gb_embed_check_session("eye", s, out, err));
   if ((unsigned)t >= GB_NDTYPES) return gb_fail(err, GB_EDTYPE, "eye: unknown dtype %d", (int)t);
   return gb_eye(s->graph, n, t, out, err);
 }

@@ -180,6 +180,23 @@ GIBBOUS_API gb_status gibbous_eval (int n, gb_node *const *nodes, gb_error *err)
 ** first. */
 GIBBOUS_API gb_status gibbous_read (gb_node *x, gb_dtype t, void *to, size_t count, gb_error *err);
 
+/* Exchange with other libraries by DLPack (its dlpack.h declares these structures), on the CPU.
+**
+** to: computes x and gives its value without a copy, only to be read (flag 1). It counts as a held node until the
+** consumer calls the deleter, on the session's thread. 'legacy' is the structure before version 1.0, which cannot
+** say that it is only read: it gives a copy, which the consumer may write.
+** from: a leaf over the other's memory where that is row-major, aligned to 64 bytes and a multiple of them long;
+** else of a copy. Its contents must not change. On success its deleter is called when the last use is gone; after
+** an error the caller still has it. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+GIBBOUS_API gb_status gibbous_to_dlpack (gb_node *x, struct DLManagedTensorVersioned **out, gb_error *err);
+GIBBOUS_API gb_status gibbous_to_dlpack_legacy (gb_node *x, struct DLManagedTensor **out, gb_error *err);
+GIBBOUS_API gb_status gibbous_from_dlpack (gb_session *s, struct DLManagedTensorVersioned *t,
+                                           const char *name, gb_node **out, gb_error *err);
+GIBBOUS_API gb_status gibbous_from_dlpack_legacy (gb_session *s, struct DLManagedTensor *t, const char *name,
+                                                  gb_node **out, gb_error *err);
+
 /* Plans */
 
 /* How n nodes are computed together within 'budget' bytes (0 = what the session has). Nothing runs.

@@ -25,8 +25,6 @@ gb_status gb_json_parse (const char *text, size_t n, const char *what, json_t **
   json_set_alloc_funcs(take, free); /* for the whole process, which is harmless */
   starved = false;
   *out = NULL;
-  if (n > GB_JSON_MOST)
-    return gb_fail(err, GB_EFORMAT, "%s: JSON of at most %zu bytes expected, got %zu", what, GB_JSON_MOST, n);
   *out = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
   if (*out != NULL) return GB_OK;
   if (starved) return gb_fail(err, GB_ENOMEM, "%s: no memory for JSON", what);

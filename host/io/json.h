@@ -9,7 +9,6 @@
 
 /* Upper bound of the memory for the values of n bytes of JSON; the worst case are short lists of short
 ** lists. */
-#define GB_JSON_MOST ((size_t)1 << 20) /* bytes; longer texts are refused */
 static inline size_t gb_json_bytes (size_t n) { return 4096 + 48 * n; }
 
 /* Any value. The text must be UTF-8 without NUL, keys must be unique, whole numbers must fit 64 bits. 'what'

@@ -80,7 +80,11 @@ static gb_status parse_type (parser *p) {
                    p->path);
   if (!take_string(p, &w)) return expected(p, "the element type as a string");
   const char order = w.n > 1 ? w.s[0] : '\0', kind = w.n > 1 ? w.s[1] : '\0';
-  if (kind == 'O') return gb_fail(p->err, GB_EFORMAT, "%s: an array of Python objects is not read", p->path);
+  if (kind == 'O')
+    return gb_fail(p->err, GB_EFORMAT,
+                   "%s: an array of Python objects is not read, for reading it would run code; save "
+                   "x.astype('<f8') or the like",
+                   p->path);
   if (order == '>' || order == '!')
     return gb_fail(p->err, GB_EFORMAT, "%s: big-endian data ('%.*s'); save it with .astype('<%.*s')", p->path,
                    w.n < 8 ? (int)w.n : 8, w.s, w.n < 8 ? (int)w.n - 1 : 7, w.s + 1);

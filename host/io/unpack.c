@@ -105,40 +105,110 @@ static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, siz
   if (code == Z_STREAM_END) u->at_end = true;
   else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK; /* needs more input */
   else if (code != Z_OK) return failed(u, code, err);
-  if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken)
+  if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken) {
+    *got = 0;
     return gb_fail(
         err, GB_EFORMAT,
         "%s: it unpacks to more than %g times its size; max_ratio = ... allows more, or unpack it first",
         u->file.path, u->max_ratio);
+  }
   return GB_OK;
 }
 
+/* -- bytes that are kept */
+
+struct gb_unpacked {
+  gb_block memory;
+  size_t used;
+  gb_unpacked *next;
+};
+
+void gb_unpack_forget (gb_unpack *u) {
+  for (gb_unpacked *k = u->kept, *next; k != NULL; k = next) {
+    next = k->next;
+    gb_ledger_free(u->ledger, &k->memory);
+    free(k);
+  }
+  u->kept = u->last = NULL;
+  u->kept_bytes = u->room = 0;
+  u->remembers = u->replays = false;
+}
+
+void gb_unpack_remember (gb_unpack *u, size_t n) {
+  if (!u->remembers || u->replays || u->room >= n || n == 0) return;
+  gb_unpacked *k = NULL;
+  if (u->kept_bytes + n <= gb_ledger_room(u->ledger)) k = calloc(1, sizeof *k);
+  if (k != NULL && gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, n, "", "", &k->memory, NULL) != GB_OK) {
+    free(k);
+    k = NULL;
+  }
+  if (k == NULL) return gb_unpack_forget(u);
+  *(u->last == NULL ? &u->kept : &u->last->next) = k;
+  u->last = k;
+  u->kept_bytes += n;
+  u->room = n;
+}
+
+static void keep (gb_unpack *u, const void *from, size_t n) {
+  if (!u->remembers) return;
+  memcpy((char *)u->last->memory.data + u->last->used, from, n);
+  u->last->used += n;
+  u->room -= n;
+}
+
+static size_t replay (gb_unpack *u, char *to, size_t n) {
+  size_t got = 0;
+  while (got < n && u->last != NULL) {
+    const size_t left = u->last->used - u->given, some = n - got < left ? n - got : left;
+    memcpy(to + got, (char *)u->last->memory.data + u->given, some);
+    got += some;
+    u->given += some;
+    if (u->given == u->last->used) u->last = u->last->next, u->given = 0;
+  }
+  return got;
+}
+
+/* -- the stream */
+
 gb_status gb_unpack_read (gb_unpack *u, void *to, size_t n, size_t *got, gb_error *err) {
   if (u->in.data == NULL) return gb_infile_read(&u->file, to, n, got, err);
+  *got = 0;
+  if (u->replays) return *got = replay(u, to, n), GB_OK;
   unsigned char *at = to;
-  for (*got = 0; *got < n;) {
+  while (*got < n) {
     size_t some = 0;
     bool more = true;
     if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
     if (u->at_end) GB_TRY(next_member(u, &more, err));
-    if (!more) break;
+    if (!more) {
+      u->ended = true;
+      break;
+    }
     GB_TRY(fill(u, err));
-    GB_TRY(inflate_some(u, at + *got, n - *got < IN ? n - *got : IN, &some, err));
+    const gb_status st = inflate_some(u, at + *got, n - *got < IN ? n - *got : IN, &some, err);
+    keep(u, at + *got, some);
     *got += some;
+    if (st != GB_OK) return st;
   }
   return GB_OK;
 }
 
 gb_status gb_unpack_rewind (gb_unpack *u, gb_error *err) {
-  GB_TRY(gb_infile_rewind(&u->file, err));
-  u->z.avail_in = 0;
-  u->at_end = u->file_ended = false;
+  u->replays = u->remembers && u->ended;
+  u->last = u->kept;
   u->taken = u->given = 0;
+  if (u->replays) return GB_OK;
+  gb_unpack_forget(u);
+  GB_TRY(gb_infile_rewind(&u->file, err));
+  u->remembers = u->in.data != NULL;
+  u->z.avail_in = 0;
+  u->at_end = u->file_ended = u->ended = false;
   if (u->in.data != NULL) inflateReset(&u->z);
   return GB_OK;
 }
 
 void gb_unpack_close (gb_unpack *u) {
+  gb_unpack_forget(u);
   if (u->in.data != NULL) inflateEnd(&u->z);
   gb_ledger_free(u->ledger, &u->in);
   gb_infile_close(&u->file);

@@ -218,15 +218,15 @@ static void set_operators (lua_State *L) {
 
 int luaopen_gibbous_core (lua_State *L) {
   static const luaL_Reg *const lists[] = {
-      lgb_bench_functions,       lgb_estimates_functions, lgb_func_functions,    lgb_grad_functions,
-      lgb_arrays_functions,      lgb_files_functions,     lgb_frame_functions,   lgb_json_functions,
-      lgb_kernel_functions,      lgb_lazy_functions,      lgb_make_functions,    lgb_map_functions,
-      lgb_observe_functions,     lgb_plan_functions,      lgb_plot_functions,    lgb_product_functions,
-      lgb_promise_functions,     lgb_settings_functions,  lgb_shape_functions,   lgb_solve_functions,
-      lgb_solve_nodes_functions, lgb_solvers_functions,   lgb_stage_functions,   lgb_terminal_functions,
-      lgb_trace_functions,       lgb_factor_functions,    lgb_cluster_functions, lgb_ranks_functions,
-      lgb_child_functions,       lgb_database_functions,  lgb_place_functions,   lgb_signals_functions,
-      internal_functions};
+      lgb_bench_functions,    lgb_estimates_functions,   lgb_func_functions,     lgb_grad_functions,
+      lgb_arrays_functions,   lgb_files_functions,       lgb_frame_functions,    lgb_json_functions,
+      lgb_rows_functions,     lgb_kernel_functions,      lgb_lazy_functions,     lgb_make_functions,
+      lgb_map_functions,      lgb_observe_functions,     lgb_plan_functions,     lgb_plot_functions,
+      lgb_product_functions,  lgb_promise_functions,     lgb_settings_functions, lgb_shape_functions,
+      lgb_solve_functions,    lgb_solve_nodes_functions, lgb_solvers_functions,  lgb_stage_functions,
+      lgb_terminal_functions, lgb_trace_functions,       lgb_factor_functions,   lgb_cluster_functions,
+      lgb_ranks_functions,    lgb_child_functions,       lgb_database_functions, lgb_place_functions,
+      lgb_signals_functions,  internal_functions};
   luaL_checkversion(L);
   lgb_open_session(L);
   lgb_error_meta(L);
@@ -237,6 +237,7 @@ int luaopen_gibbous_core (lua_State *L) {
   lgb_arrays_meta(L);
   lgb_files_meta(L);
   lgb_frame_meta(L);
+  lgb_rows_meta(L);
   lgb_child_meta(L);
   lgb_database_meta(L);
   lgb_place_meta(L);

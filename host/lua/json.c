@@ -1,7 +1,10 @@
 /* json.c - plain Lua data as JSON text and back, for what is kept beside tensors in files. Numbers come
-** back with the same bits: integers as integers, floats with 17 digits; NaN and infinities have no JSON
-** and are refused. */
+** back with the same bits: integers as integers, floats with the fewest digits that do; NaN and infinities
+** have no JSON and are refused. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/plain.h"
 #include "io/json.h"
@@ -96,6 +99,47 @@ static json_t *encode (lua_State *L, int at, int depth) {
   }
 }
 
+/* Writes the float that is the n bytes at s to 'out' with fewer digits, where they are read back as the same
+** bits and as a float: returns how many bytes, 0 where there are none. A locale with another decimal point
+** keeps all digits, for strtod stops before the end. */
+static size_t shorter (const char *s, size_t n, char out[40]) {
+  char *end;
+  const double v = strtod(s, &end);
+  if (end != s + n) return 0;
+  for (int digits = 15; digits <= 16; digits++) {
+    size_t m = (size_t)snprintf(out, 40, "%.*g", digits, v);
+    if (strtod(out, NULL) != v) continue;
+    if (strpbrk(out, ".e") == NULL) m = (size_t)snprintf(out, 40, "%.*g.0", digits, v);
+    return m < n ? m : 0;
+  }
+  return 0;
+}
+
+/* Bytes of the JSON string at s, with its quotes. */
+static size_t quoted_length (const char *s) {
+  size_t n = 1;
+  while (s[n] != '"') n += s[n] == '\\' ? 2 : 1;
+  return n + 1;
+}
+
+/* Floats of a JSON text get the fewest digits that are read back as the same bits. The text gets no longer. */
+static void shorten (char *text) {
+  char *to = text, number[40];
+  for (const char *s = text; *s != '\0';) {
+    size_t n = 1, m = 0;
+    if (*s == '"') n = quoted_length(s);
+    else if (*s == '-' || (*s >= '0' && *s <= '9')) {
+      n = strspn(s, "+-.0123456789e");
+      if (strcspn(s, ".e") < n) m = shorter(s, n, number);
+    }
+    if (m > 0) memcpy(to, number, m);
+    else memmove(to, s, n);
+    to += m > 0 ? m : n;
+    s += n;
+  }
+  *to = '\0';
+}
+
 /* core.json_encode(v): text, keys sorted */
 int lgb_json_encode (lua_State *L) {
   luaL_checkany(L, 1);
@@ -105,6 +149,7 @@ int lgb_json_encode (lua_State *L) {
   char **text = lgb_newtext(L);
   *text = json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
   if (*text == NULL) return lgb_fail(L, GB_ENOMEM, "no memory for JSON");
+  shorten(*text);
   lua_pushstring(L, *text);
   return 1;
 }
@@ -149,24 +194,27 @@ static bool too_deep (const json_t *v, int depth) {
   return false;
 }
 
-/* core.json_decode(text): the value; null is nil. A key that is there twice is an error. */
-static int json_decode (lua_State *L) {
-  size_t n;
-  const char *text = luaL_checklstring(L, 1, &n);
-  lgb_session *s = lgb_enter(L);
+void lgb_push_json (lua_State *L, lgb_session *s, const char *text, size_t n, const char *what) {
   gb_tensor *account = lgb_newholder(L); /* what the values take until they are Lua's */
-  const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n < GB_JSON_MOST ? n : 0)});
+  const gb_shape bytes = gb_shape_of(1, (size_t[]){gb_json_bytes(n)});
   gb_error err;
   lgb_result(L,
              gb_tensor_new(&s->home->ledger, GB_BOOL, &bytes, GB_MEM_WORKSPACE, s->where, "", account, &err),
              &err);
   json_t **h = new_holder(L);
-  lgb_result(L, gb_json_parse(text, n, "text", h, &err), &err);
-  if (too_deep(*h, 0)) return lgb_fail(L, GB_EFORMAT, "JSON is nested more than %d deep", MAX_DEPTH);
+  lgb_result(L, gb_json_parse(text, n, what, h, &err), &err);
+  if (too_deep(*h, 0)) lgb_fail(L, GB_EFORMAT, "%s: JSON is nested more than %d deep", what, MAX_DEPTH);
   decode(L, *h);
   gb_tensor_clear(account);
   json_decref(*h);
   *h = NULL;
+}
+
+/* core.json_decode(text): the value; null is nil. A key that is there twice is an error. */
+static int json_decode (lua_State *L) {
+  size_t n;
+  const char *text = luaL_checklstring(L, 1, &n);
+  lgb_push_json(L, lgb_enter(L), text, n, "text");
   return 1;
 }
 

@@ -275,12 +275,12 @@ extern const luaL_Reg lgb_bench_functions[], lgb_cluster_functions[], lgb_estima
 extern const luaL_Reg lgb_child_functions[], lgb_database_functions[], lgb_place_functions[],
     lgb_signals_functions[];
 extern const luaL_Reg lgb_func_functions[], lgb_grad_functions[], lgb_arrays_functions[],
-    lgb_files_functions[], lgb_frame_functions[], lgb_json_functions[], lgb_kernel_functions[],
-    lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[], lgb_map_functions[],
-    lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[], lgb_plot_functions[],
-    lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[], lgb_settings_functions[],
-    lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[], lgb_solvers_functions[],
-    lgb_stage_functions[], lgb_terminal_functions[], lgb_trace_functions[];
+    lgb_files_functions[], lgb_frame_functions[], lgb_json_functions[], lgb_rows_functions[],
+    lgb_kernel_functions[], lgb_lazy_functions[], lgb_linalg_functions[], lgb_make_functions[],
+    lgb_map_functions[], lgb_memory_functions[], lgb_observe_functions[], lgb_plan_functions[],
+    lgb_plot_functions[], lgb_product_functions[], lgb_promise_functions[], lgb_ranks_functions[],
+    lgb_settings_functions[], lgb_shape_functions[], lgb_solve_functions[], lgb_solve_nodes_functions[],
+    lgb_solvers_functions[], lgb_stage_functions[], lgb_terminal_functions[], lgb_trace_functions[];
 
 /* solve/stage.c */
 #define LGB_SAID 3
@@ -290,6 +290,7 @@ void lgb_trace_meta (lua_State *L);
 void lgb_arrays_meta (lua_State *L);
 void lgb_files_meta (lua_State *L);
 void lgb_frame_meta (lua_State *L);
+void lgb_rows_meta (lua_State *L);
 void lgb_child_meta (lua_State *L);
 void lgb_database_meta (lua_State *L);
 void lgb_place_meta (lua_State *L);

@@ -59,14 +59,16 @@ static int set_attributes (posix_spawnattr_t *a) {
   return bad;
 }
 
-static int set_files (posix_spawn_file_actions_t *f, const char *out) {
+static int set_files (posix_spawn_file_actions_t *f, const char *out, const gb_guard *guard) {
   int bad = posix_spawn_file_actions_addopen(f, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (bad == 0 && guard != NULL) bad = posix_spawn_file_actions_adddup2(f, guard->pipe, GB_GUARD_DESCRIPTOR);
   if (bad != 0 || out == NULL) return bad;
   bad = posix_spawn_file_actions_addopen(f, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_APPEND, 0666);
   return bad != 0 ? bad : posix_spawn_file_actions_adddup2(f, STDOUT_FILENO, STDERR_FILENO);
 }
 
-static int spawn (const char *const *argv, const char *const *env, const char *out, pid_t *pid) {
+static int spawn (const char *const *argv, const char *const *env, const char *out, const gb_guard *guard,
+                  pid_t *pid) {
   posix_spawnattr_t a;
   posix_spawn_file_actions_t f;
   int bad = posix_spawnattr_init(&a);
@@ -74,7 +76,7 @@ static int spawn (const char *const *argv, const char *const *env, const char *o
   if ((bad = posix_spawn_file_actions_init(&f)) == 0) {
     const char **all = merged(env);
     bad = all == NULL ? ENOMEM : set_attributes(&a);
-    if (bad == 0) bad = set_files(&f, out);
+    if (bad == 0) bad = set_files(&f, out, guard);
     if (bad == 0)
       bad = posix_spawnp(pid, argv[0], &f, &a, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)all);
     free(all);
@@ -84,10 +86,10 @@ static int spawn (const char *const *argv, const char *const *env, const char *o
   return bad;
 }
 
-gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out, gb_child *child,
-                          gb_error *err) {
-  *child = (gb_child){.handle = -1};
-  const int bad = spawn(argv, env, out, &child->pid);
+gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out,
+                          const gb_guard *guard, gb_child *child, gb_error *err) {
+  *child = (gb_child){.handle = -1, .guard = guard};
+  const int bad = spawn(argv, env, out, guard, &child->pid);
   if (bad != 0) {
     child->pid = 0;
     return gb_fail(err, GB_EIO, "cannot start '%s': %s", argv[0], strerror(bad));
@@ -141,6 +143,7 @@ gb_status gb_child_reap (gb_child *child, gb_child_end *end, gb_error *err) {
   struct rusage used;
   int status;
   pid_t got;
+  if (child->guard != NULL) gb_guard_leave(child->guard, child->pid);
   while ((got = wait4(child->pid, &status, 0, &used)) < 0 && errno == EINTR) continue;
   const int cause = errno;
   forget(child);

@@ -1,5 +1,5 @@
 /* child.h - processes that this one starts and waits for. A child has its own process group, an empty input, and a file for what it
-** prints; it ends with its parent if it calls gb_child_bind. */
+** prints; it ends with its parent if it calls gb_child_bind, and what it started does too where it has a guard (guard.h). */
 #ifndef GB_SYSTEM_CHILD_H
 #define GB_SYSTEM_CHILD_H
 
@@ -8,10 +8,12 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "system/guard.h"
 
 typedef struct gb_child {
-  pid_t pid;  /* 0: never started, or reaped */
-  int handle; /* the descriptor of the process, readable once it has ended; -1: closed */
+  pid_t pid;             /* 0: never started, or reaped */
+  int handle;            /* the descriptor of the process, readable once it has ended; -1: closed */
+  const gb_guard *guard; /* of its group; NULL: none. It outlives the child */
 } gb_child;
 
 /* How a child ended, and what it took. */
@@ -23,9 +25,10 @@ typedef struct gb_child_end {
 } gb_child_end;
 
 /* argv[0] is looked for in PATH; env: what the environment has besides, "NAME=value"; out: the file that output and errors are appended
-** to (made with mode 0666 less the umask), NULL: those of this process. Lists end with NULL. Errors: EIO. */
-gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out, gb_child *child,
-                          gb_error *err);
+** to (made with mode 0666 less the umask), NULL: those of this process; guard: it may call gb_guard_enter, NULL: it has none. Lists end
+** with NULL. Errors: EIO. */
+gb_status gb_child_start (const char *const *argv, const char *const *env, const char *out,
+                          const gb_guard *guard, gb_child *child, gb_error *err);
 
 /* Waits until one of n children has ended, for 'seconds' at most (negative: for ever), of no child a quarter of a second at most. 'which' is its number, n
 ** where time ran out. A child that was reaped is passed over. Errors: EINTR (Ctrl-C), EIO. */

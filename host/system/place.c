@@ -19,8 +19,10 @@ static bool is_folder (const char *path) {
 }
 
 static gb_status make_one (const char *path, gb_error *err) {
-  if (mkdir(path, 0777) == 0 || is_folder(path)) return GB_OK;
-  return gb_fail(err, GB_EIO, "cannot make the folder %s: %s", path, strerror(errno));
+  if (mkdir(path, 0777) == 0) return GB_OK;
+  const int cause = errno;
+  if (is_folder(path)) return GB_OK;
+  return gb_fail(err, GB_EIO, "cannot make the folder %s: %s", path, strerror(cause));
 }
 
 gb_status gb_folder_make (const char *path, gb_error *err) {

@@ -1,65 +1,17 @@
---- gb.cli{...}: the options of a script, declared once: types, help, errors and completion.
+--- gb.cli{...}: the words of a script, declared once: types, help, errors and completion.
 --
---   local o = gb.cli{"Fits a model to a data set.", data = {"kin40k", "name of the set"}, lr = {0.1, "learning rate"},
+--   local o = gb.cli{"Fits a model to data sets.", {"file", help = "tables to read", n = "+"}, lr = {0.1, "learning rate"},
 --     kernel = {default = "rbf", choices = {"rbf", "matern32"}}, json = {false, "prints the result as JSON"}}
 --
--- The words are those of the script's 'arg': --lr=0.05, --lr 0.05, --no-json for a switch that is on.
+-- The words are those of the script's 'arg': --lr=0.05, --lr 0.05, --no-json for a switch that is on; all others, and those behind
+-- a --, go by their place.
 local core <const> = require "gibbous.core"
+local declarations <const> = require "gibbous.cli.declarations"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local positional <const> = require "gibbous.cli.positional"
 
 local USAGE <const> = 2                    -- the exit status where the words are wrong
-
-local row_spec <const> = {default = "any", help = "string", type = {"string", "integer", "number", "boolean"}, choices = "table",
-  required = "boolean", min = "number", max = "number", short = "string"}
-
--- Declarations ----------------------------------------------------------------------------------------------------------------
-
-local function type_of(v)
-  return math.type(v) or type(v)
-end
-
-local types <const> = {integer = "integer", float = "number", string = "string", boolean = "boolean"}
-
---- A declaration with its type: from {default, help}, or the fields of row_spec.
-local function declared(name, row)
-  if type(row) ~= "table" then row = {row} end
-  local o
-  if row[1] ~= nil or row[2] ~= nil then
-    o = {default = row[1], help = row[2]}
-    if #row > 2 then
-      core.raise("option", ("gb.cli: %s is {default, help}, or a table of default, help, type, choices, required, min, max, short")
-        :format(name))
-    end
-    for key in pairs(row) do
-      if math.type(key) ~= "integer" then o[key] = row[key] end
-    end
-  else
-    o = row
-  end
-  o = options.parse(o, row_spec, "gb.cli: " .. name)
-  local sample = o.default
-  if sample == nil and o.choices then sample = o.choices[1] end
-  o.type = o.type or types[type_of(sample)] or "string"
-  if o.short and not o.short:match "^%a$" then core.raise("option", ("gb.cli: short of %s must be a letter"):format(name)) end
-  return o
-end
-
-local function declarations(given)
-  local rows <const>, about = {}, nil
-  for key, v in pairs(given) do
-    if key == 1 and type(v) == "string" then
-      about = v
-    elseif type(key) ~= "string" or not key:match "^[%a][%w_]*$" then
-      core.raise("option", ("gb.cli: options have names, got the key %s"):format(tostring(key)))
-    elseif key == "help" then
-      core.raise("option", "gb.cli: --help is there already")
-    else
-      rows[key] = declared(key, v)
-    end
-  end
-  return rows, about
-end
 
 -- Values ----------------------------------------------------------------------------------------------------------------------
 
@@ -87,11 +39,12 @@ local readers <const> = {
 
 local expected <const> = {string = "a text", integer = "a whole number", number = "a number", boolean = "true or false"}
 
-local function value_of(name, row, text)
+--- The value of a text; label: what it is called, "--lr" or "FILE".
+local function value_of(label, row, text)
   local v <const> = readers[row.type](text)
-  if v == nil then refuse(("%s needs %s, got '%s'"):format(dashed(name), expected[row.type], text)) end
+  if v == nil then refuse(("%s needs %s, got '%s'"):format(label, expected[row.type], text)) end
   if row.min and v < row.min or row.max and v > row.max then
-    refuse(("%s must be %s, got %s"):format(dashed(name), row.min and row.max and ("from %g to %g"):format(row.min, row.max)
+    refuse(("%s must be %s, got %s"):format(label, row.min and row.max and ("from %g to %g"):format(row.min, row.max)
       or row.min and ("%g or more"):format(row.min) or ("%g or less"):format(row.max), text))
   end
   if not row.choices then return v end
@@ -103,7 +56,7 @@ local function value_of(name, row, text)
   local near <const> = options.nearest(text, known)
   local list <const> = {}
   for i, one in ipairs(row.choices) do list[i] = tostring(one) end
-  refuse(("%s must be one of %s, got '%s'%s"):format(dashed(name), table.concat(list, ", "), text,
+  refuse(("%s must be one of %s, got '%s'%s"):format(label, table.concat(list, ", "), text,
     near and (", did you mean '%s'?"):format(near) or ""))
 end
 
@@ -122,31 +75,61 @@ local function resolve(rows, word, is_short)
     near and (", did you mean '%s'?"):format(dashed(near)) or ""))
 end
 
-local function read(rows, words)
-  local out <const>, i = {}, 1
+--- Is a word no option: a text, a number below 0, or "-", which often means standard input?
+local function is_plain(word) return not word:match "^%-" or word == "-" or tonumber(word) ~= nil end
+
+--- The values of options by name, and the words that are none.
+local function read_options(rows, words, has_places)
+  local out <const>, others <const>, i = {}, {}, 1
   while i <= #words do
     local word <const> = words[i]
     local long <const>, short <const> = word:match "^%-%-([^=]+)", word:match "^%-(%a)$"
-    if not long and not short then refuse(("'%s' is no option: options begin with --"):format(word)) end
-    local name <const>, off <const> = resolve(rows, long or short, short ~= nil)
-    local row <const>, text = rows[name], word:match "="  and word:match "=(.*)$"
-    if row.type == "boolean" and not text then
-      out[name] = not off
+    if has_places and word == "--" then
+      table.move(words, i + 1, #words, #others + 1, others)
+      break
+    elseif has_places and is_plain(word) then
+      others[#others + 1] = word
+    elseif not long and not short then
+      refuse(("'%s' is no option: options begin with --"):format(word))
     else
-      if not text then
-        i, text = i + 1, words[i + 1]
-        if text == nil then refuse(("%s needs %s"):format(dashed(name), expected[row.type])) end
+      local name <const>, off <const> = resolve(rows, long or short, short ~= nil)
+      local row <const>, text = rows[name], word:match "="  and word:match "=(.*)$"
+      if row.type == "boolean" and not text then
+        out[name] = not off
+      else
+        if not text then
+          i, text = i + 1, words[i + 1]
+          if text == nil then refuse(("%s needs %s"):format(dashed(name), expected[row.type])) end
+        end
+        out[name] = value_of(dashed(name), row, text)
       end
-      out[name] = value_of(name, row, text)
     end
     i = i + 1
   end
+  return out, others
+end
+
+--- The values of words by their place, into 'out'.
+local function read_places(out, places, words)
+  local shares <const> = positional.shares(places, words, function(row) return expected[row.type] end, refuse)
+  for _, row in ipairs(places) do
+    local values <const> = {}
+    for k, text in ipairs(shares[row.name]) do values[k] = value_of(row.name:upper(), row, text) end
+    if row.list then out[row.name] = values
+    elseif values[1] ~= nil then out[row.name] = values[1]
+    else out[row.name] = row.default end
+  end
+end
+
+local function read(rows, places, words)
+  local out <const>, others <const> = read_options(rows, words, #places > 0)
   for name, row in pairs(rows) do
     if out[name] == nil then
       if row.required then refuse(("%s is missing: it needs %s"):format(dashed(name), expected[row.type])) end
       out[name] = row.default
     end
   end
+  read_places(out, places, others)
   return out
 end
 
@@ -159,39 +142,51 @@ local function sorted(rows)
   return names
 end
 
+--- "rbf|matern32"
+local function listed(choices)
+  local list <const> = {}
+  for i, one in ipairs(choices) do list[i] = tostring(one) end
+  return table.concat(list, "|")
+end
+
 --- "--lr NUMBER", "--json", "--kernel rbf|matern32"
 local function form(name, row)
   local head <const> = (row.short and "-" .. row.short .. ", " or "") .. dashed(name)
-  if row.choices then
-    local list <const> = {}
-    for i, one in ipairs(row.choices) do list[i] = tostring(one) end
-    return head .. " " .. table.concat(list, "|")
-  end
+  if row.choices then return head .. " " .. listed(row.choices) end
   return row.type == "boolean" and head or head .. " " .. row.type:upper()
 end
 
-local function help(rows, about)
-  local lines <const> = {("usage: gibbous %s [options]"):format(rawget(_G, "arg") and arg[0] or "SCRIPT")}
-  if about then lines[#lines + 1] = about end
-  local width = #"--help"
-  for name, row in pairs(rows) do width = math.max(width, #form(name, row)) end
-  for _, name in ipairs(sorted(rows)) do
-    local row <const> = rows[name]
+local function help(rows, places, about)
+  local usage <const> = {("usage: gibbous %s [options]"):format(rawget(_G, "arg") and arg[0] or "SCRIPT")}
+  local cells <const> = {}
+  local function add(head, row)
     local notes <const> = {row.help}
     if row.required then notes[#notes + 1] = "(needed)"
     elseif row.default ~= nil then notes[#notes + 1] = ("(%s unless given)"):format(tostring(row.default)) end
-    lines[#lines + 1] = ("  %-" .. width .. "s  %s"):format(form(name, row), table.concat(notes, " "))
+    cells[#cells + 1] = {head, table.concat(notes, " ")}
   end
-  lines[#lines + 1] = ("  %-" .. width .. "s  shows this"):format "--help"
+  for _, row in ipairs(places) do
+    usage[#usage + 1] = positional.form(row)
+    add(row.choices and ("%s %s"):format(row.name:upper(), listed(row.choices)) or row.name:upper(), row)
+  end
+  for _, name in ipairs(sorted(rows)) do add(form(name, rows[name]), rows[name]) end
+  cells[#cells + 1] = {"--help", "shows this"}
+  local width = 0
+  for _, cell in ipairs(cells) do width = math.max(width, #cell[1]) end
+  local lines <const> = {table.concat(usage, " "), about}
+  for _, cell in ipairs(cells) do lines[#lines + 1] = ("  %-" .. width .. "s  %s"):format(cell[1], cell[2]) end
   return table.concat(lines, "\n")
 end
 
---- What shells complete: the options, or the values of the one before.
-local function completions(rows)
+--- What shells complete: the options, the values of the one before, and words that have a place.
+local function completions(rows, places)
   local lines <const> = {"--help"}
   for _, name in ipairs(sorted(rows)) do
     lines[#lines + 1] = dashed(name)
     for _, one in ipairs(rows[name].choices or {}) do lines[#lines + 1] = ("%s=%s"):format(dashed(name), tostring(one)) end
+  end
+  for _, row in ipairs(places) do
+    for _, one in ipairs(row.choices or {}) do lines[#lines + 1] = tostring(one) end
   end
   return table.concat(lines, "\n")
 end
@@ -213,8 +208,9 @@ function Options.__newindex(_, key) core.raise("option", ("the option '%s' canno
 
 function Options:__pairs() return next, private[self].values, nil end
 
---- The values of a script's options, by name. given: a text about the script first, and a declaration by name: {default, help} or
--- {default=, help=, type=, choices=, required=, min=, max=, short=}. Words that are wrong end the script with status 2, --help
+--- The values of a script's words, by name. given: a text about the script first; then words that have a place, {name, default=,
+-- help=, type=, choices=, min=, max=, n=}; and options by name: {default, help} or {default=, help=, type=, choices=, required=,
+-- min=, max=, short=}. n: "?", "*", "+" or how many; without it one word. Words that are wrong end the script with status 2, --help
 -- with 0.
 ---@param given table
 return function(given)
@@ -222,20 +218,23 @@ return function(given)
     core.raise("option", "gb.cli takes a table: gb.cli{\"what the script does\", lr = {0.1, \"learning rate\"}}, got "
       .. core.type(given))
   end
-  local rows <const>, about <const> = declarations(given)
+  local rows <const>, places <const>, about <const> = declarations(given)
   local words <const> = {}
   for i, word in ipairs(rawget(_G, "arg") or {}) do words[i] = word end
   if os.getenv "GIBBOUS_COMPLETE" then
-    print(completions(rows))
+    print(completions(rows, places))
     os.exit(0, true)
   end
   for _, word in ipairs(words) do
+    if word == "--" and #places > 0 then break end
     if word == "--help" or word == "-h" then
-      print(help(rows, about))
+      print(help(rows, places, about))
       os.exit(0, true)
     end
   end
   local self <const> = setmetatable({}, Options)
-  private[self] = {rows = rows, values = read(rows, words)}
+  local values <const> = read(rows, places, words)
+  for _, row in ipairs(places) do rows[row.name] = row end
+  private[self] = {rows = rows, values = values}
   return self
 end

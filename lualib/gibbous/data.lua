@@ -281,6 +281,16 @@ function M.info(name)
   return info
 end
 
+--- Rows of the shape of a table, a frame, or of a customary set that need not be here, so that a test of scale needs neither
+-- network nor private data: numbers have the mean, deviation and range of each column, words and truth values their shares, and
+-- the last column of numbers is a draw of a known process over the others. o: n, rows; seed. Gives a frame, and what the target
+-- was made from. Nothing is missing, and columns other than the target do not depend on one another.
+---@return gibbous.frame, gibbous.data.synth.truth
+function M.synth(like, opts)
+  local f <const>, truth <const> = require "gibbous.data.synth".make(like, opts, M)
+  return f, truth
+end
+
 --- The names of the data sets that are found, sorted.
 ---@return string[]
 function M.sets() return sets.found(M.places()) end

@@ -21,9 +21,10 @@ local methods <const> = object.methods(Likelihood, "a likelihood", "l")
 
 local M <const> = {}
 
--- Fields that some likelihoods have: parts of noise that varies with x or is known, and its floor.
+-- Fields that some likelihoods have: parts of noise that varies with x or is known, and its floor; unit: what known variances are
+-- divided by (nil: 1) where the model scales its targets.
 local settings <const> = {kernel = true, latent = true, log_variance = true, new = true, places = true, count = true,
-  floor = true, min = true, least = true}
+  floor = true, min = true, least = true, unit = true}
 
 --- The state of a likelihood: kind, noise, settings, and methods of its own kind.
 function M.fields(l) return rawget(l, "_fields") end
@@ -139,6 +140,18 @@ local function spread_rows(x, count)
   return x:index(1, core.tensor(rows, {dtype = "i64"})):eval()
 end
 
+--- The likelihood for targets that were divided by sd, nil: that are as they are. Known variances stay in units of the data.
+function methods:in_units(sd)
+  local unit <const> = sd and (sd * sd):item() or nil
+  if self.kind ~= "fixed" or self.unit == unit then return self end
+  local out <const> = self:copy()
+  fields(out).unit = unit
+  return out
+end
+
+--- Known variances in the units of the targets that the model holds.
+function methods:scaled(v) return self.unit and v / self.unit or v end
+
 --- The noise variance of observations at x (n, d), in the dtype of x: one element, or (n).
 function methods:variance(x)
   if self.kind == "heteroscedastic" then return varying(self, x) end
@@ -146,7 +159,7 @@ function methods:variance(x)
   if v.ndim == 1 and #v ~= #x then
     core.raise("shape", ("noise has %s for %s"):format(counted(#v, "variance"), counted(#x, "observation")))
   end
-  return columns.like(v, x)
+  return self:scaled(columns.like(v, x))
 end
 
 --- The noise variance of new observations at x: one element or (n); nil where it is not known, and predictions add none.
@@ -160,9 +173,9 @@ function methods:new_variance(x)
     if core.type(v) ~= "tensor" or v.ndim ~= 1 or #v ~= #x then
       core.raise("shape", ("'new' of the noise must give one variance a row, shape %d"):format(#x))
     end
-    return v
+    return self:scaled(v)
   end
-  return columns.like(value_of(new), x)
+  return self:scaled(columns.like(value_of(new), x))
 end
 
 --- Places of latent noise, where they are to be taken from the inputs x (n, d). Models call it when data arrive.

@@ -1,4 +1,4 @@
---- Figures, and the figures of models, fits, plans and clusters that one call draws.
+--- Figures, and the figures of models, fits, plans, clusters and sweeps that one call draws.
 local clusters <const> = require "gibbous.plot.clusters"
 local models <const> = require "gibbous.plot.models"
 local runs <const> = require "gibbous.plot.runs"
@@ -17,4 +17,7 @@ function M.elbow(list, opts) return clusters.elbow(M.figure, list, opts) end
 --- Points by cluster, and the centres, of two columns: x (n, d), km a fitted gb.kmeans or labels (n).
 function M.clusters(x, km, opts) return clusters.clusters(M.figure, x, km, opts) end
 
-return require "gibbous.names"(M, "gb.plot", {"sweep"})
+--- A figure of the trials of a sweep (plot/sweep.lua).
+function M.sweep(sweep, opts) return require "gibbous.plot.sweep"(sweep, opts) end
+
+return require "gibbous.names"(M, "gb.plot")

@@ -70,13 +70,50 @@ local function of_tensor(t)
   return out
 end
 
---- Headings and rows of what was given: rows of cells, the first one the headings unless o.columns has them; records; a tensor.
+--- Headings and rows of a frame.
+local function of_frame(f)
+  local lists <const>, rows <const> = {}, {}
+  for k, name in ipairs(f.names) do
+    local v <const> = f:col(name)
+    lists[k] = type(v) == "table" and v or v:totable()
+  end
+  for i = 1, #f do
+    rows[i] = {}
+    for k, list in ipairs(lists) do rows[i][k] = list[i] end
+  end
+  return f.names, rows
+end
+
+--- Headings and rows of the parameters of a model, as print shows them, without columns that are empty.
+local function of_model(m)
+  local all <const>, used <const> = require "gibbous.gp.report.summary".rows(m), {}
+  for k in ipairs(all[1]) do
+    for i = 2, #all do used[k] = used[k] or all[i][k] ~= "" end
+  end
+  local rows <const> = {}
+  for i, row in ipairs(all) do
+    rows[i] = {}
+    for k, cell in ipairs(row) do rows[i][#rows[i] + 1] = used[k] and (tonumber(cell) or cell) or nil end
+  end
+  return rows[1], {table.unpack(rows, 2)}
+end
+
+local of_class <const> = {frame = of_frame, ["gp.exact"] = of_model, ["gp.multitask"] = of_model}
+
+--- Headings and rows of what was given: rows of cells, the first one the headings unless o.columns has them; records; a tensor; a
+-- frame; the parameters of a model.
 local function headed(given, o)
   local columns <const> = o.columns or nil
+  local of <const> = of_class[core.type(given)]
+  if of then
+    if columns then core.raise("option", "report:table: columns is for records and rows; a frame and a model have their own") end
+    return of(given)
+  end
   local t <const> = core.as_tensor(given)
   if t and not is_plain(given) then given = of_tensor(t) end
   if not is_plain(given) or not is_plain(given[1]) then
-    core.raise("option", ("report:table: a list of rows, of records or a tensor expected, got %s"):format(core.type(given)))
+    core.raise("option", ("report:table: a list of rows, of records, a tensor, a frame or a model expected, got %s"):format(
+      core.type(given)))
   end
   if #given[1] == 0 and next(given[1]) ~= nil then
     local names <const>, rows <const> = columns or names_of(given), {}
@@ -95,9 +132,9 @@ local function headed(given, o)
   return given[1], {table.unpack(given, 2)}
 end
 
---- r:table(rows, o): rows of cells, the first the headings; or records, or a matrix. o: columns (headings, or the fields of
--- records in order), caption, note. A click on a heading sorts. A cell is a number, string, boolean, nil, or {text = ..., value =
--- ..., strong = true}.
+--- r:table(rows, o): rows of cells, the first the headings; or records, a matrix, a frame, or a model, whose parameters are told.
+-- o: columns (headings, or the fields of records in order), caption, note. A click on a heading sorts. A cell is a number, string,
+-- boolean, nil, or {text = ..., value = ..., strong = true}.
 function methods.table(self, rows, opts)
   local o <const> = options.parse(opts, {columns = is_plain, caption = "string", note = "string"}, "report:table")
   local top <const>, body <const> = headed(rows, o)
@@ -151,8 +188,8 @@ end
 local function provenance()
   local path <const>, content <const> = script()
   local _ <const>, seed <const> = core.figure_origin()
-  local facts <const> = {gibbous = core.version, ["made at"] = os.date "!%Y-%m-%d %H:%M:%S UTC", ["seed of gb.seed"] = seed,
-    ["script"] = path, ["SHA-256 of the script"] = content and core.sha256(content)}
+  local facts <const> = {gibbous = core.version, commit = core.build.commit, ["made at"] = os.date "!%Y-%m-%d %H:%M:%S UTC",
+    ["seed of gb.seed"] = seed, ["script"] = path, ["SHA-256 of the script"] = content and core.sha256(content)}
   for file, digest in pairs(require "gibbous.data.seen".digests()) do facts["SHA-256 of " .. file] = digest end
   return {facts = facts, machine = require "gibbous.doctor".facts(), script = content}
 end

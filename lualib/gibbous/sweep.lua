@@ -6,7 +6,8 @@ local options <const> = require "gibbous.options"
 local seconds <const> = require "gibbous.sweep.duration"
 local space <const> = require "gibbous.sweep.space"
 
-local M <const> = {range = space.range, uniform = space.uniform, log_uniform = space.log_uniform, integers = space.integers}
+local M <const> = {range = space.range, uniform = space.uniform, log_uniform = space.log_uniform, integers = space.integers,
+  when = space.when}
 
 local Sweep <const> = {__name = "gibbous.sweep"}
 
@@ -29,7 +30,7 @@ end
 local spec <const> = {
   name = "string", run = "function", space = is_plain,
   repeats = function(v) return is_plain(v) or options.integral(v) and v > 0 end,
-  search = {"grid", "random", "sobol", "gp"}, trials = "count", seed = "integer", metric = "string", goal = {"min", "max"},
+  search = {"grid", "random", "sobol", "gp", "tpe"}, trials = "count", seed = "integer", metric = "string", goal = {"min", "max"},
   budget = is_plain, memory = bytes_or_function, devices = is_plain, share = "count",
   prune = function(v) return type(v) == "string" or is_plain(v) end,
 }
@@ -64,7 +65,9 @@ local function new(_, given)
   if search ~= "grid" and not trials then
     core.raise("option", ("gb.sweep: search = \"%s\" draws points without end: say how many, trials = 50"):format(search))
   end
-  if search == "gp" and not o.metric then core.raise("option", "gb.sweep: search = \"gp\" needs a metric to improve") end
+  if (search == "gp" or search == "tpe") and not o.metric then
+    core.raise("option", ("gb.sweep: search = \"%s\" needs a metric to improve"):format(search))
+  end
   return setmetatable({
     name = check_name(o.name), run = o.run, search = search, trials = trials, seed = o.seed or 0, metric = o.metric,
     goal = o.goal or "min", memory = o.memory, devices = check_devices(o.devices), share = o.share or 1,

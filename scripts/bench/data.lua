@@ -1,14 +1,17 @@
--- Reading tables: MB of file a second of floats of 17 digits, of 6 digits, of integers, of words, and of the packed floats.
--- Run: GIBBOUS_THREADS=1 build/gibbous scripts/bench/data.lua [--megabytes 100] [--rounds 3]
+-- Reading tables: MB of file a second, of one core and with all threads, of floats of 17 and of 6 digits, of integers, of words,
+-- and of packed floats (MB of the text that was packed).
+-- Run: build/gibbous scripts/bench/data.lua [--megabytes 100] [--rounds 5]
 --
--- Files of five columns with random cells are made in the folder of temporary files and removed. Seconds are those of the
--- processor, the least of the rounds; a file that was just written lies in the system's cache.
+-- Files of five columns with random cells are made in the folder of temporary files and removed. A core's seconds are those of the
+-- processor with one thread, the others those of the wall, both the least of the rounds; a file that was just written lies in the
+-- system's cache.
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local table_text <const> = require "gibbous.table_text"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 
-local o <const> = support.options{megabytes = 100, rounds = 3}
+local o <const> = support.options{megabytes = 100, rounds = 5}
 local words <const> = {"alpha", "beta gamma", "delta", "eps", "zeta eta theta"}
 
 local kinds <const> = {
@@ -31,25 +34,37 @@ local function make(path, cell)
   return bytes
 end
 
-local function rate(path, bytes)
-  local least = math.huge
+--- The least seconds of reading a file by a clock.
+local function least(path, clock)
+  local best = math.huge
   for _ = 1, o.rounds do
-    local began <const> = os.clock()
+    local began <const> = clock()
     gb.data.read(path)
-    least = math.min(least, os.clock() - began)
+    best = math.min(best, clock() - began)
     collectgarbage()
   end
-  return ("%.0f"):format(bytes / least / 1e6)
+  return best
+end
+
+local threads <const> = gb.config().threads
+
+--- {cells, MB/s of a core, MB/s of all threads}
+local function row(name, path, bytes)
+  local function rate(seconds) return ("%.0f"):format(bytes / seconds / 1e6) end
+  gb.config{threads = 1}
+  local alone <const> = rate(least(path, os.clock))
+  gb.config{threads = threads}
+  return {name, alone, rate(least(path, core.clock))}
 end
 
 math.randomseed(1)
 local path <const> = os.tmpname()
-local rows <const> = {{"cells", "MB/s"}}
+local rows <const> = {{"cells", "MB/s a core", "MB/s, threads: " .. threads}}
 for i, kind in ipairs(kinds) do
   local bytes <const> = make(path, kind[2])
-  rows[#rows + 1] = {kind[1], rate(path, bytes)}
-  if i == 1 and os.execute("gzip -1 -k -S .gz " .. support.quoted(path)) then
-    rows[#rows + 1] = {kind[1] .. ", gzip", rate(path .. ".gz", bytes)}
+  rows[#rows + 1] = row(kind[1], path, bytes)
+  if i <= 2 and os.execute("gzip -1 -k -f -S .gz " .. support.quoted(path)) then
+    rows[#rows + 1] = row(kind[1] .. ", gzip", path .. ".gz", bytes)
     os.remove(path .. ".gz")
   end
 end

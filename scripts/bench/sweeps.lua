@@ -1,11 +1,12 @@
---- What sweeps cost: transactions of 16 processes, a trial beside its work, bytes of trials that are admitted under a limit.
---   gibbous scripts/bench/sweeps.lua [--trials 10000] [--only transactions|trials|admission] [--carrier sqlite|journal]
+--- What sweeps cost: transactions of 16 processes, a trial beside its work, looks at a store of many trials, bytes of trials
+-- that are admitted under a limit.
+--   gibbous scripts/bench/sweeps.lua [--trials 10000] [--only transactions|trials|looks|admission] [--carrier sqlite|journal]
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local store <const> = require "gibbous.sweep.store"
 
 local o <const> = gb.cli{"Measures what sweeps cost.", trials = {1000, "of the study of instant trials"},
-  only = {default = "all", choices = {"all", "transactions", "trials", "admission"}},
+  only = {default = "all", choices = {"all", "transactions", "trials", "looks", "admission"}},
   carrier = {default = "sqlite", choices = {"sqlite", "journal"}}, worker = {"", "internal: a writer's store"}}
 
 local SELF <const>, PROGRAM <const> = arg[0], "/proc/self/exe"
@@ -81,14 +82,21 @@ local function sweep(path, file, ...)
   return gb.clock() - t, how
 end
 
---- Milliseconds a trial of a study of n trials that compute nothing, and bytes of its store a trial.
-local function instant(n)
-  local path <const> = folder()
-  local file <const> = script(path, ([[return gb.sweep{name = "instant", space = {i = gb.sweep.range(1, %d)}, metric = "v",
-    run = function(p) return {v = p.i} end}]]):format(n))
-  local seconds <const>, how <const> = sweep(path, file, "-j", "1")
-  local s <close> = store.open(path .. "/store", "read")
-  assert(#s:trials "class = 'ok'" == n)
+-- Every thousandth trial writes the time and the bytes of its coordinator, its parent, beside the store.
+local INSTANT <const> = [[
+local function note(i)
+  local stat <close> = assert(io.open("/proc/self/stat"))
+  local parent <const> = stat:read "l":match "^.*%%) %%S (%%d+)"
+  local status <close> = assert(io.open("/proc/" .. parent .. "/status"))
+  local out <close> = assert(io.open(%q, "a"))
+  out:write(("%%d %%.17g %%s\n"):format(i, gb.clock(), status:read "a":match "VmRSS:%%s*(%%d+)"))
+end
+return gb.sweep{name = "instant", space = {i = gb.sweep.range(1, %d)}, metric = "v", run = function(p)
+  if p.i == 1 or p.i %% 1000 == 0 then note(p.i) end
+  return {v = p.i}
+end}]]
+
+local function size_of(path)
   local size = 0
   for _, name in ipairs{"/study.db", "/journal/*.jsonl"} do
     for _, file_path in ipairs(core.glob(path .. "/store" .. name)) do
@@ -96,9 +104,47 @@ local function instant(n)
       size = size + f:seek "end"
     end
   end
-  print(("%6d trials, one at a time: %.1f ms a trial, store %.0f B a trial, coordinator at most %.1f MiB"):format(n,
-    seconds / n * 1e3, size / n, how.peak / 2 ^ 20))
-  remove(path)
+  return size
+end
+
+--- A line for each thousand trials.
+local function print_thousands(path)
+  local last_i, last_t
+  for line in io.lines(path) do
+    local i <const>, t <const>, kib <const> = line:match "(%d+) (%S+) (%d+)"
+    if last_i then
+      local each <const> = (t - last_t) / (i - last_i) * 1e3
+      print(("  %6d to %6d: %.1f ms a trial, coordinator %.1f MiB"):format(last_i, i, each, kib / 1024))
+    end
+    last_i, last_t = i, t
+  end
+end
+
+--- A study of n trials that compute nothing is run: milliseconds a trial, bytes of its store a trial. Gives its folder.
+local function instant(n)
+  local path <const> = folder()
+  local file <const> = script(path, INSTANT:format(path .. "/thousands", n))
+  local seconds <const>, how <const> = sweep(path, file, "-j", "1")
+  local s <close> = store.open(path .. "/store", "read")
+  assert(#s:trials "class = 'ok'" == n)
+  print(("%s: %6d trials, one at a time: %.1f ms a trial, %.1f of it processor; store %.0f B a trial; coordinator %.1f MiB"):format(
+    o.carrier, n, seconds / n * 1e3, (how.user + how.system) / n * 1e3, size_of(path) / n, how.peak / 2 ^ 20))
+  print_thousands(path .. "/thousands")
+  return path
+end
+
+--- How long the verbs that look take with the store of a folder.
+local function looks(path)
+  for _, words in ipairs{{"ls"}, {"watch"}, {"table", "--rows", "i"}, {"plot", "--out", path .. "/figure.svg"},
+    {"export", "--out", path .. "/trials.csv"}, {"report", "--out", path .. "/report.html"}} do
+    local t <const> = gb.clock()
+    local all <const> = {PROGRAM, "sweep", words[1], path .. "/store", table.unpack(words, 2)}
+    local child <close> = core.child(all, nil, path .. "/look.txt")
+    core.wait{child}
+    local how <const> = child:reap()
+    print(("  sweep %-7s %.2f s, %.0f MiB%s"):format(words[1], gb.clock() - t, how.peak / 2 ^ 20,
+      how.exit == 0 and "" or ", status " .. tostring(how.exit)))
+  end
 end
 
 -- Admission -------------------------------------------------------------------------------------------------------------------
@@ -145,8 +191,10 @@ end
 
 if o.worker ~= "" then return write(o.worker) end
 if o.only == "all" or o.only == "transactions" then transactions() end
-if o.only == "all" or o.only == "trials" then
-  instant(100)
-  instant(o.trials)
+if o.only == "all" or o.only == "trials" or o.only == "looks" then
+  remove(instant(100))
+  local path <const> = instant(o.trials)
+  if o.only ~= "trials" then looks(path) end
+  remove(path)
 end
 if o.only == "all" or o.only == "admission" then admission() end

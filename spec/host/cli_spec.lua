@@ -104,6 +104,85 @@ Fits a model to a data set.
   end)
 end)
 
+describe("words that have a place", function()
+  local DECLARED_PLACES <const> = [[{"Joins tables.", {"how", choices = {"inner", "left"}, help = "of a row without a partner"},
+    {"file", help = "tables to read", n = "+"}, {"out", help = "the table to write"}, lr = {0.1, "rate"}}]]
+
+  --- The values that a script with these declarations has, as JSON.
+  local function placed(declared, words)
+    local list <const> = {}
+    for i, word in ipairs(words) do list[i] = ("%q"):format(word) end
+    local out <const>, err <const>, code <const> = process.run{"-e", ([[arg = {[0] = "script", %s}
+      local o, all = require "gibbous".cli%s, {}
+      for k, v in pairs(o) do all[k] = v end
+      print(require "gibbous.core".json_encode(all))]]):format(table.concat(list, ", "), declared)}
+    return code == 0 and core.json_decode(out) or out, err, code
+  end
+
+  it("are given in order, wherever options stand", function()
+    local want <const> = {how = "left", file = {"a.csv", "b.csv"}, out = "c.csv", lr = 0.5}
+    assert.same(want, (placed(DECLARED_PLACES, {"left", "a.csv", "--lr", "0.5", "b.csv", "c.csv"})))
+    assert.same(want, (placed(DECLARED_PLACES, {"--lr=0.5", "left", "a.csv", "b.csv", "c.csv"})))
+    assert.same({how = "left", file = {"--lr=1", "-"}, out = "--help", lr = 0.1},
+      (placed(DECLARED_PLACES, {"left", "--", "--lr=1", "-", "--help"})))
+  end)
+
+  it("have types, and as many words as n says", function()
+    local two <const> = '{{"x", type = "number", n = 2, min = -5}, {"name", default = "none"}, {"more", type = "integer", n = "*"}}'
+    assert.same({x = {-3.5, 2}, name = "none", more = {}}, (placed(two, {"-3.5", "2"})))
+    assert.same({x = {1, 2}, name = "a", more = {4, 5}}, (placed(two, {"1", "2", "a", "4", "5"})))
+    local maybe <const> = '{{"out", n = "?"}}'
+    assert.same({}, (placed(maybe, {})))
+    assert.same({out = "x"}, (placed(maybe, {"x"})))
+  end)
+
+  it("that are too few, too many or wrong end the script with 2", function()
+    for _, case in ipairs{
+      {DECLARED_PLACES, {}, "HOW is missing: it needs a text"},
+      {DECLARED_PLACES, {"left"}, "FILE is missing: it needs one or more words, each a text"},
+      {DECLARED_PLACES, {"left", "a"}, "OUT is missing: it needs a text"},
+      {DECLARED_PLACES, {"lefft", "a", "b"}, "HOW must be one of inner, left, got 'lefft', did you mean 'left'?"},
+      {DECLARED_PLACES, {"left", "a", "b", "--lrr=1"}, "there is no option '--lrr', did you mean '--lr'?"},
+      {DECLARED_PLACES, {"left", "a", "b", "-xy"}, "'-xy' is no option: options begin with --"},
+      {'{{"a"}, {"b", n = "?"}}', {"1", "2", "3"}, "there is no place for '3': the words are A [B]"},
+      {'{{"x", type = "number", n = 2}}', {"1"}, "X is missing: it needs 2 words, each a number"},
+      {'{{"x", type = "integer"}}', {"1.5"}, "X needs a whole number, got '1.5'"},
+      {'{{"x", type = "number", max = 1}}', {"2"}, "X must be 1 or less, got 2"},
+    } do
+      local out <const>, err <const>, code <const> = placed(case[1], case[2])
+      assert.same({"", 2, "script: " .. case[3] .. "; --help lists the options\n"}, {out, code, err})
+    end
+  end)
+
+  it("are in the help and in what shells complete", function()
+    local out <const> = run({"--help"}, {declared = DECLARED_PLACES})
+    assert.equal([[
+usage: gibbous script [options] HOW FILE... OUT
+Joins tables.
+  HOW inner|left  of a row without a partner
+  FILE            tables to read
+  OUT             the table to write
+  --lr NUMBER     rate (0.1 unless given)
+  --help          shows this
+]], out)
+    assert.equal("--help\n--lr\ninner\nleft\n", (run({}, {declared = DECLARED_PLACES, env = "GIBBOUS_COMPLETE=1"})))
+    assert.matches("%[options%] X X %[Y%] %[Z%.%.%.%]\n", (run({"-h"}, {declared = '{{"x", n = 2}, {"y", default = "a"}, '
+      .. '{"z", n = "*"}}'})))
+  end)
+
+  it("make sense, or are refused where they stand", function()
+    local cli <const> = require "gibbous".cli
+    raises("option", "gb.cli: a word by its place is {\"name\", help = ...}, got nil", function() cli{"about", {help = "x"}} end)
+    raises("option", "gb.cli: a word by its place is {\"name\", help = ...}, got two words", function() cli{{"a", "b"}} end)
+    raises("option", "gb.cli: a: unknown option 'typ', did you mean 'type'?", function() cli{{"a", typ = "number"}} end)
+    raises("option", "gb.cli: a: option 'n' must be \"?\" (one or none)", function() cli{{"a", n = 0}} end)
+    raises("option", "gb.cli: 'a' and 'b' both take any number of words", function() cli{{"a", n = "+"}, {"b", n = "*"}} end)
+    raises("option", "gb.cli: 'a' is declared twice", function() cli{{"a"}, a = 1} end)
+    raises("option", "gb.cli: 'a' is declared twice", function() cli{{"a"}, {"a"}} end)
+    raises("option", "gb.cli: a: a default is for one word, n = \"?\"", function() cli{{"a", default = 1, n = "+"}} end)
+  end)
+end)
+
 describe("a declaration", function()
   local cli <const> = require "gibbous".cli
 

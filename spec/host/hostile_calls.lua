@@ -77,7 +77,8 @@ end
 local functions <const>, names <const>, seen <const> = {}, {}, {}
 
 -- Functions that are not called, because they take as long as they are told.
-local skip <const> = {[core.rates] = true, [core.fail_after] = true, [core.bind] = true}   -- it ends the process
+local skip <const> = {[core.rates] = true, [core.fail_after] = true, [core.bind] = true,
+  [core.defer] = true}                       -- they end the process, or keep signals from it
 
 local walk
 local function walk_function(f, path)

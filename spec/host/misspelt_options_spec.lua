@@ -4,9 +4,9 @@ local gb <const> = require "gibbous"
 local reference <const> = require "gibbous.reference"
 local support <const> = require "spec.support"
 
--- Their examples call another name, or have no option table, or there is none.
+-- Their examples call another name, have no option table, or catch the error; or there is none.
 local WITHOUT <const> = {["gb.gp.load"] = true, ["gb.data.set"] = true, ["set:split"] = true, ["gb.bench"] = true,
-  ["gb.data.frame"] = true}
+  ["gb.data.frame"] = true, ["gb.plot.sweep"] = true}
 
 --- The arguments of a call, from the text between its brackets.
 local function arguments(text)

@@ -3,7 +3,7 @@ local raises <const> = (require "spec.support").raises
 
 describe("a part of the library", function()
   it("says which names are planned", function()
-    for _, case in ipairs{{"gp", "svgp"}, {"plot", "sweep"}} do
+    for _, case in ipairs{{"gp", "svgp"}, {"likelihoods", "poisson"}} do
       raises("option", ("gb.%s.%s is not in this version"):format(case[1], case[2]), function()
         local v <const> = gb[case[1]][case[2]]
         return v

@@ -282,7 +282,7 @@ describe("what a model is made of", function()
     raises("option", "gb.likelihoods.bernoulli is not in this version", field(gb.likelihoods, "bernoulli"))
     local m <const> = model()
     raises("option", "one of lbfgs, adam, sgd, got string L-BFGS, did you mean lbfgs?", m.fit, m, x, y, {method = "L-BFGS"})
-    raises("option", "unknown option 'optimizer'; known: budget, ftol, lr, method", m.fit, m, x, y, {optimizer = "adam"})
+    raises("option", "unknown option 'optimizer'; known: budget, ftol, inputs, lr, method", m.fit, m, x, y, {optimizer = "adam"})
   end)
 
   it("is fitted to tensors of one dtype, and says how to make them", function()

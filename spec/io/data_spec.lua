@@ -153,7 +153,7 @@ describe("gb.data.read", function()
     raises("option", "dataset = ... is for HDF5 and MATLAB files", gb.data.read, file "a\n1\n", {dataset = "a"})
     raises("format", "text in UTF-16", gb.data.read, file "\xFF\xFEa\0")
     raises("format", "not a NumPy array file", gb.data.read, file("1,2\n", ".npy"))
-    raises("format", "NUL bytes; not a text file", gb.data.read, file "\0")
+    raises("format", ":1: a NUL byte: this is not a text file", gb.data.read, file "\0")
   end)
 
   it("waits for no pipe, and reads no folder or device", function()

@@ -80,7 +80,13 @@ describe("SQLite files", function()
     raises("option", "no such column: y; in: SELECT y FROM t", gb.data.read, path, {query = "SELECT y FROM t"})
     raises("io", "readonly", gb.data.read, path, {query = "DELETE FROM t"})
     assert.equal(3, #gb.data.read(path, {query = "SELECT * FROM t"}))
-    raises("option", "column 'v': entry 2 is of type string, the others are numbers", gb.data.read, path,
+    collectgarbage()
+    local old <const> = gb.memory.limit(1 << 20)
+    local ok <const>, err <const> = pcall(gb.data.read, path, {query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+      .. "FROM n LIMIT 200000) SELECT i, 'word ' || i AS w FROM n"})
+    gb.memory.limit(old)
+    assert.same({false, "oom"}, {ok, err.code})
+    raises("format", ".db: row 2: column 'v' has strings here, and numbers in the rows before", gb.data.read, path,
       {query = "SELECT 1 AS v UNION ALL SELECT 'x'"})
     raises("option", "query = ... is for SQLite files", gb.data.read, file("a\n1\n", ".csv"), {query = "SELECT 1"})
   end)
@@ -110,7 +116,7 @@ describe("JSON files", function()
 
   it("of an object a line give a frame", function()
     local f <const> = gb.data.read(file('{"b": 1, "a": "x"}\n\n{"a": null, "c": true, "b": 2.5}\r\n{"c": false}', ".jsonl"))
-    assert.same({"a", "b", "c"}, f.names)
+    assert.same({"b", "a", "c"}, f.names)
     assert.same({"x", "", ""}, f.a)
     assert.same({1.0, 2.5, "nan"}, plain(f.b))
     assert.same({"nan", 1.0, 0.0}, plain(f.c))
@@ -125,6 +131,37 @@ describe("JSON files", function()
     assert.same({"x", "y"}, gb.data.read(file('{"a": [1, 2], "b": ["x", "y"]}', ".json")).b)
     assert.same({k = {1, {2}}}, gb.data.read(file('{"k": [1, [2]]}', ".json")))
     assert.equal(3, gb.data.read(file("3", ".json")))
+  end)
+
+  it("are no table where an object has other values than lists of one length", function()
+    for _, text in ipairs{'{"a": [1, 2], "b": [1]}', '{"a": [1, "x"]}', '{"a": [1, null]}', '{"a": []}', '{"a": [1], "b": 2}',
+        '{"a": [[1]]}', '{}', '[]', '[1, 2]', '["x", {}]'} do
+      assert.is_table(gb.data.read(file(text, ".json")))
+      assert.is_nil(getmetatable(gb.data.read(file(text, ".json"))))
+    end
+    raises("format", "not JSON", gb.data.read, file('{"a": [1], "a": [2]}', ".json"))
+  end)
+
+  it("of any size are read within the limit of memory, and refused beyond it", function()
+    local rows <const> = {}
+    for i = 1, 60000 do rows[i] = ('{"a": %d, "b": "word %d", "c": %s}'):format(i, i, i % 3 == 0 and "null" or i / 8) end
+    local whole <const> = file("[" .. table.concat(rows, ",\n") .. "]", ".json")
+    local lines <const> = file(table.concat(rows, "\n"), ".jsonl")
+    for _, path in ipairs{whole, lines} do
+      collectgarbage()
+      local before <const> = gb.memory.report().used
+      local f <const> = gb.data.read(path)
+      assert.equal(60000, #f)
+      assert.same({60000, "word 60000", 59999 / 8}, {f.a[60000]:item(), f.b[60000], f.c[59999]:item()})
+      local held <const> = gb.memory.report().used - before        -- columns, and the list of words that was looked at
+      assert.is_true(held >= 60000 * 82 and held < 60000 * 110, tostring(held))
+    end
+    collectgarbage()
+    local old <const> = gb.memory.limit(1 << 20)
+    local ok <const>, err <const> = pcall(gb.data.read, whole)
+    local also <const>, other <const> = pcall(gb.data.read, lines)
+    gb.memory.limit(old)
+    assert.same({false, "oom", false, "oom"}, {ok, err.code, also, other.code})
   end)
 
   it("are written so that they read back the same", function()
@@ -151,12 +188,18 @@ describe("JSON files", function()
     raises("format", ".jsonl:1: an object expected, got number", gb.data.read, file("3\n", ".jsonl"))
     raises("format", ".jsonl:1: an object expected, got a list", gb.data.read, file("[1]\n", ".jsonl"))
     raises("format", ".jsonl:1: 'a' is a list or an object", gb.data.read, file('{"a": [1]}\n', ".jsonl"))
-    raises("format", ".jsonl:2: a line of more than 1048576 bytes", gb.data.read,
-      file('{"a": 1}\n{"a": "' .. ("x"):rep(3 << 20) .. '"}\n', ".jsonl"))
-    raises("format", "JSON lines (.jsonl), an object a line, may be of any length", gb.data.read,
-      file("[" .. ("1,"):rep(1 << 20) .. "1]", ".json"))
+    raises("format", ".jsonl:2: a line of more than 16777216 bytes", gb.data.read,
+      file('{"a": 1}\n{"a": "' .. ("x"):rep(17 << 20) .. '"}\n', ".jsonl"))
+    raises("format", ".json: row 2: an object expected, got number", gb.data.read, file('[{"a": 1}, 2]', ".json"))
+    raises("format", ".json: row 2: not JSON: byte", gb.data.read, file('[{"a": 1}, {"a": tru}]', ".json"))
+    raises("format", ".json: not JSON: byte 11: ',' or ']' expected", gb.data.read, file('[{"a": 1} {"a": 2}]', ".json"))
+    raises("format", ".json: not JSON: byte 12: the end of the text", gb.data.read, file('[{"a": 1}] 2', ".json"))
+    raises("format", ".json: row 1: not JSON", gb.data.read, file('[{"a": 1, "a": 2}]', ".json"))
     raises("format", ".json: not JSON", gb.data.read, file("{", ".json"))
-    raises("option", "column 'a': entry 2 is of type string", gb.data.read, file('{"a": 1}\n{"a": "x"}\n', ".jsonl"))
+    raises("format", ".jsonl:2: column 'a' has strings here, and numbers in the rows before", gb.data.read,
+      file('{"a": 1}\n{"a": "x"}\n', ".jsonl"))
+    raises("format", ".jsonl:3: column 'a' has truth values here, and strings", gb.data.read,
+      file('{"a": "x"}\n\n{"a": true}\n', ".jsonl"))
   end)
 end)
 
@@ -167,8 +210,8 @@ describe("HDF5 and MATLAB files", function()
       local path <const> = file(lead, ".bin")
       local _ <const>, errors <const>, rc <const> = process.run({"-e", ("require 'gibbous'.data.read %q"):format(path)},
         {env = ("GIBBOUS_%s=off"):format(kind:upper())})
-      assert.matches(("%s: it is read by libgibbous_%s.so, which is built where Debian's lib%s-dev is installed"):format(path, kind,
-        kind), errors, 1, true)
+      assert.matches(("%s: it is read by libgibbous_%s.so, of the package gibbous-%s, or built where Debian's lib%s-dev is "
+        .. "installed"):format(path, kind, kind, kind), errors, 1, true)
       assert.matches("otherwise save each array as .npy", errors, 1, true)
       assert.equal(1, rc)
     end

@@ -152,7 +152,8 @@ frame of 5 rows, 4 columns
     gb.plot.posterior(m):save(path)
     assert.matches(">year<", support.read(path))
     assert.matches(">CO2 in ppm<", support.read(path))
-    raises("option", "fit: x must be a tensor, got a frame: f:col{\"a\", \"b\"} makes a tensor of its columns", m.fit, m, f, f.year)
+    raises("option", "fit: the frame's column of targets is named behind it: m:fit(frame, \"year\"), got tensor", m.fit, m, f,
+      f.year)
     local two <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
     two:fit(f:col{"year", "month"}, f.year, {steps = 1})
     gb.plot.posterior(two):save(path)
@@ -259,5 +260,41 @@ describe("frame:describe", function()
     assert.same({1.0, 0.0, "nan", 1.0}, plain(d.min))
     near(sites().v:index(1, gb.tensor({1, 2, 3, 5}, {dtype = "i64"})):std(1), d.sd[4], 1e-15)
     assert.equal(0, #gb.data.frame{}:describe())
+  end)
+end)
+
+describe("lists of a frame", function()
+  --- The code of the error of f() where only so many more bytes are free; nothing is held behind it.
+  local function refused(bytes, f)
+    collectgarbage()
+    collectgarbage()
+    local before <const> = gb.memory.report().used
+    local old <const> = gb.memory.limit(before + bytes)
+    local ok <const>, err <const> = pcall(f)
+    gb.memory.limit(old)
+    collectgarbage()
+    collectgarbage()
+    assert.equal(before, gb.memory.report().used)
+    return ok or err.code
+  end
+
+  it("are refused beyond the limit of memory, before they are made", function()
+    local n <const>, words <const> = 20000, {}
+    for i = 1, n do words[i] = "w" .. i % 100 end
+    local path <const> = support.path ".csv"
+    gb.data.write(path, gb.data.frame{w = words, v = gb.range(1, n)})
+    local f <const> = gb.data.frame{v = gb.range(1, n), k = gb.range(1, n) % 7}
+    local read <const> = gb.data.read(path)
+    support.sweep()
+    assert.equal("oom", refused(1 << 20, function() return f:group "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:encode "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:one_hot "k" end))
+    assert.equal("oom", refused(1 << 20, function() return f:join(f, {on = "v"}) end))
+    assert.equal("oom", refused(1 << 20, function() return read.w end))
+    assert.equal(7, #f:group "k")
+    assert.equal("w1", read.w[1])
+    local head <const> = read:head(15000)
+    assert.equal("oom", refused(1 << 17, function() return head.w end))
+    assert.equal("w1", head.w[1])
   end)
 end)

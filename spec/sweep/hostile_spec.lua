@@ -149,4 +149,15 @@ describe("a store", function()
     assert.matches("GIBBOUS_STORE is \"sqlite\" or \"journal\", got \"stone\"", err, 1, true)
     assert.is_false(store.is(s.store))
   end)
+
+  it("in a folder that cannot be written says what to do", function()
+    local make_folder <const> = core.make_folder
+    finally(function() core.make_folder = make_folder end)
+    for _, cause in ipairs{"Read-only file system", "Permission denied"} do
+      core.make_folder = function(path) core.raise("io", ("cannot make the folder %s: %s"):format(path, cause)) end
+      support.raises("io", "the store of a sweep needs a folder that can be written: name one with --store DIR",
+        store.open, "/no/place", "create")
+      support.raises("io", cause, store.lock, "/no/place")
+    end
+  end)
 end)

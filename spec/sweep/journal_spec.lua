@@ -231,6 +231,23 @@ describe("a process that was killed", function()
     assert.equal("00000000000000aa", claim().id)
   end)
 
+  it("or stopped while it has the turn of its host keeps nobody from the next trial for ever", function()
+    local s <close> = new_journal(RUN)
+    local db <close> = store.open(s.store, "create", "journal")
+    db:want({{id = "0123456789abcdef", params = "{}", cell = "{}", seed = 1},
+      {id = "fedcba9876543210", params = "{}", cell = "{}", seed = 2}}, "code")
+    local me <const> = turns.me()
+    local function claim()
+      return db:claim{host = me.host, pid = me.pid, started = me.started, limit = 1 << 30, least = 1, now = os.time()}
+    end
+    claim()
+    local _ <close> = assert(core.lock(db.turn))
+    local clock <const> = core.clock
+    finally(function() core.clock = clock end)
+    core.clock = function() return clock() * 1e3 end          -- its ten seconds are ten milliseconds here
+    assert.equal("fedcba9876543210", claim().id)
+  end)
+
   it("at any moment changes nothing of the table", function()
     local text <const> = RUN:gsub("return {v", "local till = gb.clock() + 0.02 while gb.clock() < till do end return {v")
     local calm <close> = new(text)
@@ -285,5 +302,20 @@ describe("a line of a journal", function()
     end
     support.raises("option", "are too many for one line of a journal: large results go to files in trial.dir", events.line,
       {change = "set", value = ("x"):rep(1 << 20)})
+  end)
+
+  it("that has come in part is read once it is whole", function()
+    local path <const>, reader <const>, list <const> = os.tmpname(), events.reader(), {}
+    finally(function() os.remove(path) end)
+    local first <const>, second <const> = events.line{change = "set", key = "a"}, events.line{change = "set", key = "b"}
+    write(path, first .. second:sub(1, 20))
+    reader:read(path, list)
+    assert.equal(1, #list)
+    reader:read(path, list)
+    assert.equal(1, #list)
+    core.append(path, second:sub(21))
+    reader:read(path, list)
+    assert.equal("b", list[2].key)
+    assert.equal(0, reader.damaged)
   end)
 end)

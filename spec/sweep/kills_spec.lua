@@ -44,8 +44,11 @@ describe("a sweep whose processes are killed", function()
     local first <const> = claim()
     assert.equal(row.id, first.id)
     assert.is_nil(claim())
+    assert.equal(0, #db:reports(row.id))         -- of the attempt that ended
+    db:report(first, 99, 1, 0)
     assert.equal(1, db:recover(host, function() return false end))
     local second <const> = claim()
+    assert.equal(0, #db:reports(row.id))         -- of the one that was lost
     assert.is_false(db:acknowledge(first, {class = "error"}))
     assert.is_true(db:acknowledge(second, {class = "ok", result = "{}"}))
     assert.is_false(db:acknowledge(second, {class = "error"}))

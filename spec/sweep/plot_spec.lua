@@ -2,7 +2,10 @@ local figures <const> = require "gibbous.sweep.figures"
 local importance <const> = require "gibbous.sweep.importance"
 local results <const> = require "gibbous.sweep.results"
 local shown <const> = require "spec.sweep.shown"
+local gb <const> = require "gibbous"
 local store <const> = require "gibbous.sweep.store"
+local support <const> = require "spec.support"
+local raises <const> = support.raises
 
 describe("gibbous sweep plot", function()
   local f
@@ -33,6 +36,29 @@ describe("gibbous sweep plot", function()
       assert.is_true(#text > 200)
     end)
   end
+
+  it("is gb.plot.sweep in a script, of a folder, a name, or a study", function()
+    for _, kind in ipairs(figures.kinds) do
+      local path <const> = support.path ".svg"
+      gb.plot.sweep(f.path .. "/study.gibbous", {kind = kind}):save(path)
+      local svg <const> = support.read(path)
+      for _, words in ipairs(says[kind]) do assert.truthy(svg:find(words, 1, true), kind .. ": " .. words) end
+    end
+    local of <const> = {store = f.path .. "/study.gibbous", where = {data = "kin_40k"}, kind = "pareto", x = "fit.seconds",
+      title = "T"}
+    local path <const> = support.path ".svg"
+    gb.plot.sweep(gb.sweep{name = "study", run = print, space = {a = {1}}}, of):save(path)
+    assert.truthy(support.read(path):find(">rank=15<", 1, true))
+    assert.truthy(support.read(path):find(">T<", 1, true))
+    gb.plot.sweep("any", {store = f.path .. "/study.gibbous", where = {data = "pol", rank = 15}, kind = "timeline"}):save(path)
+    raises("io", "gb.plot.sweep: there is no sweep in any.gibbous: gibbous sweep run SCRIPT makes one", gb.plot.sweep, "any")
+    raises("option", "gb.plot.sweep: option 'kind' must be one of parallel", gb.plot.sweep, "any", {kind = "haet"})
+    raises("option", "unknown option 'metrci', did you mean 'metric'?", gb.plot.sweep, "any", {metrci = "nlpd"})
+    raises("option", "the name of a sweep, its folder or a gb.sweep value expected, got number", gb.plot.sweep, 3)
+    raises("option", "no result has the number 'nlpdd', did you mean 'nlpd'?", gb.plot.sweep, f.path .. "/study.gibbous",
+      {metric = "nlpdd"})
+    support.sweep()
+  end)
 
   it("draws PNG and PDF", function()
     f.run("plot", "study.lua", "--out", "x.png")

@@ -1,3 +1,4 @@
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local raises <const> = (require "spec.support").raises
 local shown <const> = require "spec.sweep.shown"
@@ -19,7 +20,7 @@ describe("gibbous sweep report", function()
   teardown(function() f.close() end)
 
   it("has results, failures, figures and all trials", function()
-    for _, words in ipairs{"<h1>study</h1>", "<p>study: 24 trials: 17 ok, 7 error</p>", "<h2>Results</h2>",
+    for _, words in ipairs{"<h1>study</h1>", "<p>24 trials: 17 ok, 7 error</p>", "<h2>Results</h2>",
       "<strong>0.199 ± 0.004</strong>", "<h2>Failures</h2>", "study.lua:8: no room for rank 0", "<h2>24 trials</h2>",
       "study: mean nlpd"} do
       assert.truthy(html:find(words, 1, true), words)
@@ -87,11 +88,20 @@ describe("gb.report", function()
     local html <const> = saved(r)
     for _, words in ipairs{"<th tabindex=0>name</th>", '<td class=n data-v="0.30000000000000004">0.3</td>', "<td>b</td><td></td>",
       '<tr><td class=n data-v="1">1</td><td>x</td></tr>', "<caption>c</caption>", "<p class=note>below</p>",
-      "<th tabindex=0>2</th>",
+      "<th tabindex=0 class=n>2</th>",
       '<td class=n data-v="0.29999999999999999"><strong>0.3 ± 0.1</strong></td>'} do
       assert.truthy(html:find(words, 1, true), words)
     end
     assert.is_nil(html:find("Provenance", 1, true))
+  end)
+
+  it("prints whole, dark on white, with what is folded", function()
+    local html <const> = saved(gb.report{}:table{{"words"}, {"x"}, {("long "):rep(7)}})
+    assert.truthy(html:find("@media screen and (prefers-color-scheme:dark)", 1, true))
+    assert.truthy(html:find('addEventListener("beforeprint"', 1, true))
+    assert.truthy(html:match "@media print{[^\n]*%.wide,figure>div,pre{overflow:visible}")
+    assert.truthy(html:find("<td>x</td>", 1, true) and html:find("<td class=t>long ", 1, true))
+    assert.truthy(html:find("<dt>commit</dt><dd>" .. core.build.commit, 1, true))
   end)
 
   it("has figures as they were, whose names do not meet", function()
@@ -109,7 +119,8 @@ describe("gb.report", function()
     raises("option", "gb.report: unknown option 'titel', did you mean 'title'?", function() gb.report{titel = "x"} end)
     local r <const> = gb.report{}
     raises("option", "report:text: a string expected, got number 3", function() r:text(3) end)
-    raises("option", "report:table: a list of rows, of records or a tensor expected, got number", function() r:table(3) end)
+    raises("option", "report:table: a list of rows, of records, a tensor, a frame or a model expected, got number",
+      function() r:table(3) end)
     raises("option", "report:figure: a figure of gb.plot expected, got table", function() r:figure{} end)
     raises("option", "report:values: a table of values by name expected, got string", function() r:values "x" end)
     raises("option", "a report has no field 'sav' (did you mean 'save'?)", function() return r.sav end)

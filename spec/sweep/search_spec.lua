@@ -1,7 +1,10 @@
 --- Searches of a space: random, Sobol, and by a Gaussian process with the expected improvement.
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local new <const> = require "spec.sweep.study"
+local process <const> = require "spec.process"
 local space <const> = require "gibbous.sweep.space"
+local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
 
 describe("gb.bo.log_ei", function()
@@ -63,6 +66,14 @@ describe("a space", function()
     end
   end)
 
+  it("lists a value once, and tells words from the tables that are written so", function()
+    local axis <const> = space.axes({a = {"[1]", {1}, 1, "1"}}, "grid", "space")[1]
+    assert.equal(4, #axis.values)
+    for _, twice in ipairs{{1, 1.0}, {"x", "x"}, {{1}, {1}}} do
+      support.raises("option", " twice", space.axes, {a = twice}, "grid", "space")
+    end
+  end)
+
   it("is another one for another seed", function()
     local function one(seed)
       local axes <const> = {a = gb.sweep.uniform(0, 1)}
@@ -119,4 +130,35 @@ describe("a search by a Gaussian process", function()
     local bad <const> = s:trials "class = 'error'"
     assert.is_true(#bad >= 1 and #bad <= 8, ("%d trials of the kind that fails"):format(#bad))
   end)
+
+  for _, carrier in ipairs{"sqlite", "journal"} do
+    it("adds no cell to a study that has all: " .. carrier, function()
+      local s <close> = new "run = print"
+      local db <close> = store.open(s.store, "create", carrier)
+      local function add(id, cell) return db:add({{id = id, params = "{}", cell = cell, seed = 1}}, "code", 2) end
+      assert.equal(1, add("0000000000000001", "a"))
+      assert.equal(1, add("0000000000000002", "b"))
+      assert.equal(0, add("0000000000000003", "c"))
+      assert.equal(1, add("0000000000000004", "b"))          -- another repeat of a cell
+      assert.equal(0, add("0000000000000005", "d"))
+      assert.equal(3, #db:trials "wanted = 1")
+    end)
+
+    it("has as many cells as were asked for, however many coordinators look for them: " .. carrier, function()
+      local s <close> = new [[search = "gp", trials = 12, metric = "v",
+        space = {x = gb.sweep.uniform(0, 1), y = gb.sweep.uniform(0, 1)}, repeats = 2,
+        run = function(p) return {v = (p.x - 0.3) ^ 2 + (p.y - 0.6) ^ 2} end]]
+      local list <const> = {}
+      for i, verb in ipairs{"run", "work", "work", "work"} do
+        list[i] = core.child({process.binary, "sweep", verb, s.script, "--store", s.store, "--quiet", "-j", "2"},
+          {"GIBBOUS_STORE=" .. carrier}, s:path "output.txt")
+      end
+      for _, child in ipairs(list) do assert.equal(0, child:reap().exit) end
+      local cells <const>, rows <const> = {}, s:trials()
+      for _, t in ipairs(rows) do cells[t.cell] = (cells[t.cell] or 0) + 1 end
+      assert.equal(24, #rows)
+      for _, n in pairs(cells) do assert.equal(2, n) end
+      assert.equal(24, #s:trials "class = 'ok' AND attempts = 1")
+    end)
+  end
 end)

@@ -250,8 +250,8 @@ describe("every method and function", function()
   end
 
   local spared <const> = {close = true, fail_after = true, raise = true, error = true, config = true, clock = true, rates = true,
-    ranks_agree = true, append = true, claim = true, child = true, cut = true, database = true, heed = true, key = true,
-    lock = true, make_folder = true}
+    ranks_agree = true, append = true, claim = true, child = true, cut = true, database = true, defer = true, guard = true,
+    heed = true, key = true, lock = true, make_folder = true}
 
   it("survives wrong arguments", function()
     for name, method in pairs(core.methods) do

@@ -261,7 +261,7 @@ local refusals <const> = {
    "option: gb.gp.multitask: option 'solver' must be \"auto\", \"direct\", \"kronecker\", \"cg\", \"cholesky\", \"minres\", "
     .. "\"sdd\", \"alternating_projections\" or a gb.solvers value, got number 3"},
   {"gb.gp.multitask{kernel = K.rbf{}, tasks = 2, foo = 3}",
-   "option: gb.gp.multitask: unknown option 'foo'; known: kernel, mean, noise, rank, solver, tasks"},
+   "option: gb.gp.multitask: unknown option 'foo'; known: kernel, mean, noise, rank, solver, standardize, tasks"},
   {"multi:fit()", "option: fit: the model holds no data; call fit(x, y)"},
   {"model:fit()", "option: fit: the model holds no data; call fit(x, y)"},
   {"multi:condition(gb.tensor{1, 2}, gb.ones(2, 2)):predict(gb.ones(1, 2))",
@@ -313,7 +313,7 @@ local refusals <const> = {
   {"K.change_point{K.rbf{}, K.linear{}, location = 1, foo = 2}", "option: gb.kernels.change_point: a location is needed"},
   {[[gb.kernels.points(3, "what")]], "option: what must be a tensor, got number"},
   {"gb.gp.exact{kernel = K.rbf{}, foo = 1}",
-   "option: gb.gp.exact: unknown option 'foo'; known: kernel, likelihood, mean, noise, solver"},
+   "option: gb.gp.exact: unknown option 'foo'; known: kernel, likelihood, mean, noise, solver, standardize"},
   {"gb.gp.exact{kernel = K.rbf{}, likelihood = 3}",
    "option: gb.gp.exact: option 'likelihood' must be a gb.likelihoods value, got number 3"},
   {"gb.gp.exact{kernel = K.rbf{}, noise = {1, 2}}",
@@ -335,7 +335,7 @@ local refusals <const> = {
   {"given:plan(gb.ones(2), gb.ones(3))", "shape: plan: x has 2 rows, y must be (2), got shape 3 beside x 2"},
   {"model:plan()", "option: plan: the model holds no data; call plan(x, y)"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {solver = "cg"})]],
-   "option: fit: unknown option 'solver'; known: budget, ftol, lr, method, missing, objective, on_step, restarts, resume, "
+   "option: fit: unknown option 'solver'; known: budget, ftol, inputs, lr, method, missing, objective, on_step, restarts, resume, "
     .. "seed, steps, tol"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {objective = "x"})]],
    "option: fit: option 'objective' must be one of mll, loo, got string x"},

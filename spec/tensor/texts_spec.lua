@@ -218,7 +218,7 @@ local texts <const> = {
   {"gb.plot.convergence{}", "option: gb.plot.convergence: a list of residuals, of records with one, the record of a solve, or the "
    .. "report of a fit is needed; several by name"},
   {"gb.plot.memory(3)", "option: gb.plot.memory: a plan is needed, gb.plan(...) or m:plan(x, y), got number"},
-  {"gb.plot.sweep", "option: gb.plot.sweep is not in this version"},
+  {"gb.plot.sweep(1)", "option: gb.plot.sweep: the name of a sweep, its folder or a gb.sweep value expected, got number"},
   {"gb.dispatch", "option: gb.dispatch is not in this version"},
   {"K.change_point{kernels = {K.rbf{}, K.linear{}}, location = {1, 2}}",
    "option: gb.kernels.change_point: two kernels or a list of kernels are needed"},

@@ -115,3 +115,47 @@ void far_make_rough (fx *x) {
                      gb_element_get(x->in[s], e, t) * 0.70710678118654752 + 1e-3 * (double)(e % 7));
   }
 }
+
+/* -- values of functions whose library is the device's own */
+
+static bool is_ieee (gb_op op) {
+  switch (op) {
+    case GB_OP_EXP:
+    case GB_OP_EXPM1:
+    case GB_OP_LOG:
+    case GB_OP_LOG1P:
+    case GB_OP_SIN:
+    case GB_OP_COS:
+    case GB_OP_TAN:
+    case GB_OP_ASIN:
+    case GB_OP_ACOS:
+    case GB_OP_TANH:
+    case GB_OP_SIGMOID:
+    case GB_OP_SOFTPLUS:
+    case GB_OP_ERF:
+    case GB_OP_NDTR:
+    case GB_OP_LOG_NDTR:
+    case GB_OP_LGAMMA:
+    case GB_OP_POW: return false;
+    default: return true;
+  }
+}
+
+bool far_has_exact_bits (const gb_fold *f) {
+  for (int n = 0; n < f->nins; n++) {
+    const gb_ins *i = &f->ins[n];
+    if (i->kind == GB_INS_MAP && !is_ieee(i->op)) return false;
+    if (i->kind == GB_INS_ACC && i->monoid == GB_LSE) return false;
+    if (i->kind == GB_INS_RADIAL && i->profile == GB_RQ &&
+        i->c >= 0) { /* alpha by element: exp and log1p of the library */
+      bool number = false;
+      for (int m = 0; m < f->nins; m++)
+        if ((f->ins[m].kind == GB_INS_CONST || f->ins[m].kind == GB_INS_BIND) && f->ins[m].dst == i->c)
+          number = true;
+      if (!number) return false;
+    }
+  }
+  for (int o = 0; o < f->nouts; o++)
+    if (f->out[o].kind == GB_OUT_REDUCE && f->out[o].monoid == GB_LSE) return false;
+  return true;
+}

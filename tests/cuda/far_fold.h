@@ -14,5 +14,7 @@ void far_run (gb_device *gpu, fx *x);
 void far_run_parts (gb_device *gpu, fx *x, const gb_cut *c, size_t step);
 /* Operands whose elements fill the mantissa of their type, so that each rounding shows. */
 void far_make_rough (fx *x);
+/* IEEE operations and profiles alone: no function whose library is the device's own. */
+bool far_has_exact_bits (const gb_fold *f);
 
 #endif

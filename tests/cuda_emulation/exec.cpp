@@ -21,6 +21,7 @@
 namespace emu {
 
 running now;
+size_t grids_begun;
 
 void stop (const char *format, ...) {
   va_list more;
@@ -39,14 +40,15 @@ void stop (const char *format, ...) {
 
 /* -- shared memory */
 
-struct span {
-  char *at;
-  size_t bytes;
-};
+static std::map<const void *, std::vector<piece>> &owned (void) {
+  static std::map<const void *, std::vector<piece>> all;
+  return all;
+}
+void own_shared (const void *kernel, const std::vector<piece> &spans) { owned()[kernel] = spans; }
 
 /* The sections emu_shared_* of the object that holds a kernel, from its file: they are in no segment of their own. */
-static std::vector<span> read_sections (const char *path, char *base) {
-  std::vector<span> found;
+static std::vector<piece> read_sections (const char *path, char *base) {
+  std::vector<piece> found;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   struct stat st;
   if (fd < 0 || fstat(fd, &st) != 0) stop("cannot read %s, where kernels are", path);
@@ -78,10 +80,12 @@ static int find_object (struct dl_phdr_info *info, size_t, void *wanted) {
   return 0;
 }
 
-static const std::vector<span> &shared_of (const void *kernel) {
-  static std::map<void *, std::vector<span>> known; /* by load address */
+static const std::vector<piece> &shared_of (const void *kernel) {
+  static std::map<void *, std::vector<piece>> known; /* by load address */
   Dl_info where = {};
   where.dli_saddr = (void *)(uintptr_t)kernel;
+  auto own = owned().find(kernel);
+  if (own != owned().end()) return own->second;
   if (dl_iterate_phdr(find_object, &where) == 0) stop("a kernel that is in no loaded object");
   auto it = known.find(where.dli_fbase);
   if (it == known.end())
@@ -109,9 +113,9 @@ fill_raw (char *at, size_t bytes) {
   for (size_t i = 0; i < bytes; i++) at[i] = (char)0xFF;
 }
 
-static void fill_shared (const std::vector<span> &sections, size_t bytes) {
+static void fill_shared (const std::vector<piece> &sections, size_t bytes) {
   if (set.poison)
-    for (const span &s : sections) fill_raw(s.at, s.bytes);
+    for (const piece &s : sections) fill_raw(s.at, s.bytes);
   const size_t rounded = (bytes + 15) / 16 * 16;
   now.room = room_end - rounded;
   memset(now.room - room_before, untouched, room_before);
@@ -373,8 +377,9 @@ static uint64_t common_factor (uint64_t a, uint64_t b) { return b == 0 ? a : com
 void run_grid (const launch_call &how, const std::function<void()> &thread) {
   static std::mt19937_64 random;
   const size_t blocks = (size_t)how.grid.x * how.grid.y * how.grid.z;
-  const std::vector<span> &sections = shared_of(how.function);
+  const std::vector<piece> &sections = shared_of(how.function);
   if (room_end == nullptr) make_room();
+  grids_begun++;
   random.seed(set.order_seed);
   uint64_t step = random() % blocks, begin = random() % blocks;
   while (common_factor(step, blocks) != 1) step = (step + 1) % (blocks > 1 ? blocks : 2);

@@ -145,11 +145,18 @@ extern const work *running_work;
 
 /* -- kernels (exec.cpp) */
 
+struct piece {
+  char *at;
+  size_t bytes;
+};
+/* Shared memory of a kernel that is in no object of the process. */
+void own_shared (const void *kernel, const std::vector<piece> &);
 void run_grid (const launch_call &, const std::function<void()> &thread);
 cudaError_t launch_by_address (const launch_call &, void **arguments);
 cudaError_t allow_shared (const void *kernel, int bytes); /* dynamic shared memory beyond 48 KiB */
 
-void abandon_grid (void); /* after an illegal address ended a kernel */
+extern size_t grids_begun; /* so far */
+void abandon_grid (void);  /* after an illegal address ended a kernel */
 
 /* Runs a body; an illegal address in it stops the process, or is 700 where faults are trapped. */
 cudaError_t run_guarded (const std::function<void()> &body);

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "driver.h"
+#include "ptx/ptx.h"
 
 struct CUmod_st {
-  void *handle;
+  void *handle; /* NULL: it is PTX */
   bool unloaded;
+  std::unique_ptr<ptx::module> text;
 };
 struct CUfunc_st {
   CUmodule module;
@@ -30,8 +32,42 @@ std::string make_image (const std::string &object) {
   return std::string(mark, 8) + std::string((const char *)&bytes, 8) + object;
 }
 
+/* -- PTX of the real NVRTC (tests/ptx) */
+
+static bool is_ptx (const char *image) {
+  return strncmp(image, "//", 2) == 0 || strncmp(image, ".version", 8) == 0;
+}
+
+static size_t launches;
+static auto &launched = *new std::set<const ptx::function *>;
+void print_ptx (void) {
+  fprintf(stderr, "PTX: %zu kernels ran in %zu launches\n", launched.size(), launches);
+}
+
+/* A kernel of PTX is launched by the address of its function. */
+static void export_text (const ptx::module &m, const ptx::function &f) {
+  export_kernel(&f, f.name.c_str(), [&m, &f] (const launch_call &how, void **arguments) {
+    launched.insert(&f), launches++;
+    std::string bytes(f.argument, '\0');
+    for (size_t k = 0; k < f.in.size(); k++) memcpy(&bytes[f.in[k].at], arguments[k], f.in[k].bytes);
+    return launch(how, [&m, &f, bytes] { ptx::run_thread(m, f, bytes); }, {});
+  });
+  own_shared(&f, {{ptx::shared, f.shared}, {(char *)ptx::unwritten, f.shared}});
+}
+
+static void load_text (CUmodule *out, const char *text) {
+  *out = new CUmod_st{nullptr, false, ptx::read(text)};
+  modules.insert(*out);
+  for (auto &f : (*out)->text->functions)
+    if (f.second->kernel) export_text(*(*out)->text, *f.second);
+}
+
 static CUresult load (CUmodule *out, const void *image) {
   uint64_t bytes;
+  if (is_ptx((const char *)image)) {
+    load_text(out, (const char *)image);
+    return CUDA_SUCCESS;
+  }
   if (memcmp(image, mark, 8) != 0) return CUDA_ERROR_INVALID_IMAGE;
   memcpy(&bytes, (const char *)image + 8, 8);
   const int fd = memfd_create("module", MFD_CLOEXEC);
@@ -44,14 +80,19 @@ static CUresult load (CUmodule *out, const void *image) {
     close(fd);
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  *out = new CUmod_st{handle, false}; /* the file stays open: exec.cpp reads its sections */
+  *out = new CUmod_st{handle, false, nullptr}; /* the file stays open: exec.cpp reads its sections */
   modules.insert(*out);
   return CUDA_SUCCESS;
 }
 
+static const void *function_of (const ptx::module &m, const char *name) {
+  auto it = m.functions.find(name);
+  return it != m.functions.end() && it->second->kernel ? it->second.get() : nullptr;
+}
+
 static CUresult get_function (CUfunction *out, CUmodule m, const char *name) {
   if (modules.count(m) == 0 || m->unloaded) return CUDA_ERROR_INVALID_HANDLE;
-  const void *address = dlsym(m->handle, name);
+  const void *address = m->text != nullptr ? function_of(*m->text, name) : dlsym(m->handle, name);
   if (address == nullptr) return CUDA_ERROR_NOT_FOUND;
   *out = new CUfunc_st{m, address};
   functions.insert(*out);

@@ -7,5 +7,6 @@
 namespace emu {
 
 std::string make_image (const std::string &shared_object);
+void print_ptx (void); /* kernels that ran as PTX */
 
 }   // namespace emu

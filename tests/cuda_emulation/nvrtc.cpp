@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -39,6 +40,8 @@ struct real_library {
   decltype(&nvrtcCompileProgram) compile;
   decltype(&nvrtcGetProgramLogSize) log_size;
   decltype(&nvrtcGetProgramLog) log;
+  decltype(&nvrtcGetPTXSize) ptx_size;
+  decltype(&nvrtcGetPTX) ptx;
   decltype(&nvrtcDestroyProgram) destroy;
 };
 template <class F> static bool find (void *handle, const char *name, F *out) {
@@ -58,7 +61,8 @@ static const real_library *real (void) {
     return handle != nullptr && find(handle, "nvrtcCreateProgram", &r.create) &&
            find(handle, "nvrtcCompileProgram", &r.compile) &&
            find(handle, "nvrtcGetProgramLogSize", &r.log_size) &&
-           find(handle, "nvrtcGetProgramLog", &r.log) && find(handle, "nvrtcDestroyProgram", &r.destroy);
+           find(handle, "nvrtcGetProgramLog", &r.log) && find(handle, "nvrtcGetPTXSize", &r.ptx_size) &&
+           find(handle, "nvrtcGetPTX", &r.ptx) && find(handle, "nvrtcDestroyProgram", &r.destroy);
   }();
   return there ? &r : nullptr;
 }
@@ -70,16 +74,15 @@ static bool spills (const std::string &log) {
   return false;
 }
 
-static nvrtcResult judge (nvrtcProgram p, const words &options) {
-  const real_library *r = real();
-  if (r == nullptr) return NVRTC_SUCCESS;
+/* The real library compiles the text; 'image' is its PTX, where that is wanted. */
+static nvrtcResult compile_really (const real_library *r, nvrtcProgram p, const words &options,
+                                   std::string *image) {
   std::vector<const char *> names, texts, given;
   for (auto &h : p->headers) {
     names.push_back(h.first.c_str());
     texts.push_back(h.second.c_str());
   }
   for (auto &o : options) given.push_back(o.c_str());
-  given.push_back("--ptxas-options=-v"); /* the log tells of spills */
   nvrtcProgram theirs;
   nvrtcResult result =
       r->create(&theirs, p->text.c_str(), p->name.c_str(), (int)names.size(), texts.data(), names.data());
@@ -89,11 +92,39 @@ static nvrtcResult judge (nvrtcProgram p, const words &options) {
   r->log_size(theirs, &bytes);
   std::string log(bytes, '\0');
   if (bytes > 0) r->log(theirs, &log[0]);
-  r->destroy(&theirs);
   p->log = log.c_str();
+  if (result == NVRTC_SUCCESS && image != nullptr && r->ptx_size(theirs, &bytes) == NVRTC_SUCCESS) {
+    image->resize(bytes);
+    result = r->ptx(theirs, &(*image)[0]);
+  }
+  r->destroy(&theirs);
+  return result;
+}
+
+static nvrtcResult judge (nvrtcProgram p, words options) {
+  const real_library *r = real();
+  if (r == nullptr) return NVRTC_SUCCESS;
+  options.push_back("--ptxas-options=-v"); /* the log tells of spills */
+  const nvrtcResult result = compile_really(r, p, options, nullptr);
   if (result != NVRTC_SUCCESS || !spills(p->log)) return result;
   p->log += "\nregisters are spilled\n";
   return NVRTC_ERROR_COMPILATION;
+}
+
+/* PTX for an architecture in place of the one that is asked for: tests/ptx runs it. */
+static nvrtcResult compile_to_ptx (nvrtcProgram p, words options, const std::string &architecture) {
+  const real_library *r = real();
+  if (r == nullptr) stop("EMU_PTX is set, and the real NVRTC is not here");
+  for (std::string &o : options)
+    if (o.compare(0, 6, "-arch=") == 0 || o.compare(0, 19, "--gpu-architecture=") == 0)
+      o = "--gpu-architecture=compute_" + architecture;
+  const nvrtcResult result = compile_really(r, p, options, &p->image);
+  static std::atomic<int> number;
+  if (const char *folder = getenv("EMU_PTX_KEEP"))
+    std::ofstream(std::string(folder) + "/" + std::to_string(getpid()) + "." + std::to_string(number++) +
+                  ".ptx")
+        << p->image.c_str();
+  return result;
 }
 
 /* -- g++ */
@@ -211,8 +242,9 @@ static nvrtcResult compile (nvrtcProgram p, const words &options) {
       return NVRTC_SUCCESS;
     }
   }
-  nvrtcResult r = judge(p, options);
-  if (r == NVRTC_SUCCESS) r = translate(p, options);
+  const char *architecture = getenv("EMU_PTX");
+  nvrtcResult r = architecture != nullptr ? compile_to_ptx(p, options, architecture) : judge(p, options);
+  if (r == NVRTC_SUCCESS && architecture == nullptr) r = translate(p, options);
   std::lock_guard<std::mutex> hold(guard);
   if (r == NVRTC_SUCCESS) known[key] = p->image;
   return r;

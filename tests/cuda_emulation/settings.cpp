@@ -7,6 +7,7 @@
 #include "emulation.h"
 #include "faults.h"
 #include "internal.h"
+#include "module.h"
 
 namespace emu {
 
@@ -85,6 +86,7 @@ static const struct {
 static void report (void) {
   std::lock_guard<std::recursive_mutex> guard(lock());
   if (getenv("EMU_COUNT") != nullptr) print_calls();
+  if (getenv("EMU_PTX") != nullptr) print_ptx();
   if (getenv("EMU_LEAKS") == nullptr) return;
   size_t left = 0;
   for (auto &entry : regions())

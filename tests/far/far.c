@@ -345,7 +345,9 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, int ordinal, siz
                                  gb_error *err) {
   if (abi != GB_DEVICE_ABI)
     return gb_fail(err, GB_EDEVICE, "libgibbous_far.so is of another version of the program");
-  if (ordinal > 0) return gb_fail(err, GB_EDEVICE, "there is one far device, number 0");
+  const char *count = getenv("GIBBOUS_FAR_COUNT"); /* far devices, 1 where it does not say */
+  if (ordinal >= (count != NULL ? atoi(count) : 1))
+    return gb_fail(err, GB_EDEVICE, "there is no far device %d", ordinal);
   GB_TRY(read_faults(err));
   gb_device *dev = calloc(1, sizeof *dev);
   if (dev == NULL) return gb_fail(err, GB_ENOMEM, "no memory for the far device");
@@ -356,6 +358,7 @@ gb_status gb_device_open_plugin (unsigned abi, gb_device *home, int ordinal, siz
   /* The suite runs on it as on the host's own. */
   const char *name = getenv("GIBBOUS_FAR_NAME");
   if (name != NULL) snprintf(dev->name, sizeof dev->name, "%.8s", name);
+  else if (ordinal > 0) snprintf(dev->name, sizeof dev->name, "far:%d", ordinal);
   *out = dev;
   return GB_OK;
 }

@@ -14,7 +14,8 @@ for file in bin/gibbous include/gibbous.h lib/lua/5.4/gibbous.so lib/libgibbous_
   lib/cmake/gibbous/gibbousConfig.cmake share/man/man1/gibbous.1 share/bash-completion/completions/gibbous \
   share/zsh/vendor-completions/_gibbous share/fish/vendor_completions.d/gibbous.fish share/gibbous/meta/gibbous.lua \
   share/gibbous/meta/gibbous/gp.lua share/doc/gibbous/README.md share/doc/gibbous/copyright share/doc/gibbous/docs/tutorial.md \
-  share/doc/gibbous/examples/first_model.lua; do
+  share/doc/gibbous/examples/first_model.lua share/doc/gibbous/scripts/mauna_loa.lua \
+  share/doc/gibbous/scripts/data/mauna_loa_co2.csv; do
   [ -s "$prefix/$file" ] || fail "$file is not installed"
 done
 ! grep -rlF "$build" "$prefix" || fail "installed files name the folder of the build"
@@ -28,6 +29,14 @@ for part in mpi cuda; do
     *"$part not built"*) fail "libgibbous_$part.so is installed and not found: $parts" ;;
   esac
 done
+for part in hdf5 matio; do     # opened when a file wants it
+  [ ! -e "$build/libgibbous_$part.so" ] || [ -e "$prefix/lib/gibbous/libgibbous_$part.so" ] || fail "libgibbous_$part is not installed"
+done
+if [ -e "$prefix/lib/gibbous/libgibbous_hdf5.so" ]; then
+  printf '\211HDF\r\n\032\n cut' > cut.h5
+  said=$("$prefix/bin/gibbous" -e 'print(pcall(require("gibbous").data.read, "cut.h5"))')
+  case $said in *"or built where"*) fail "libgibbous_hdf5 is not found: $said" ;; esac
+fi
 if command -v lua5.4 > /dev/null; then
   LUA_CPATH="$prefix/lib/lua/5.4/?.so" lua5.4 -e 'local gb = require "gibbous" assert(gb.ones(3):sum():item() == 3)
     print(require "gibbous.core".parts().mpi)' > lua.out || fail "the library does not load in lua5.4"

@@ -54,7 +54,7 @@ static gb_child start (const char *script, const char *const *env, const char *o
   gb_child c;
   gb_error err;
   const char *const argv[] = {"sh", "-c", script, NULL};
-  assert_int_equal(GB_OK, gb_child_start(argv, env, out, &c, &err));
+  assert_int_equal(GB_OK, gb_child_start(argv, env, out, NULL, &c, &err));
   return c;
 }
 
@@ -139,13 +139,13 @@ static void test_no_program (void **state) {
   gb_child c;
   gb_error err;
   const char *const argv[] = {"/no/such/program", NULL};
-  assert_int_equal(GB_EIO, gb_child_start(argv, none, NULL, &c, &err));
+  assert_int_equal(GB_EIO, gb_child_start(argv, none, NULL, NULL, &c, &err));
   assert_non_null(strstr(err.text, "cannot start '/no/such/program': No such file"));
   assert_int_equal(0, c.pid);
   assert_int_equal(-1, c.handle);
   gb_child_close(&c);
   const char *const sh[] = {"sh", "-c", "true", NULL};
-  assert_int_equal(GB_EIO, gb_child_start(sh, none, "/no/such/folder/out", &c, &err));
+  assert_int_equal(GB_EIO, gb_child_start(sh, none, "/no/such/folder/out", NULL, &c, &err));
 }
 
 static void test_names_of_processes (void **state) {
@@ -172,6 +172,85 @@ static void test_bind (void **state) {
   int status;
   assert_int_equal(pid, waitpid(pid, &status, 0));
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* The group of a guarded process that has started another one, whose number it writes to a file. */
+static pid_t start_guarded (const gb_guard *guard, const char *out) {
+  char command[300];
+  snprintf(command, sizeof command, "sleep 60 & echo $! > %s", out);
+  const pid_t pid = fork();
+  if (pid > 0) return pid;
+  setpgid(0, 0);
+  dup2(guard->pipe, GB_GUARD_DESCRIPTOR);
+  gb_guard_enter();
+  _exit(system(command));
+}
+
+/* Does it end within five seconds? */
+static bool ends (pid_t pid) {
+  for (int i = 0; i < 5000 && gb_process_started(pid) > 0; i++) usleep(1000);
+  return gb_process_started(pid) == 0;
+}
+
+/* An owner that is killed leaves a process of a child that has ended: one in the guard's hands, one that left them. */
+static void test_guard (void **state) {
+  (void)state;
+  char kept[64], left[64], ready[64];
+  snprintf(kept, sizeof kept, "%s/kept", folder);
+  snprintf(left, sizeof left, "%s/left", folder);
+  snprintf(ready, sizeof ready, "%s/ready", folder);
+  const pid_t owner = fork();
+  if (owner == 0) {
+    gb_guard guard;
+    gb_error err;
+    if (gb_guard_start(&guard, &err) != GB_OK) _exit(1);
+    const pid_t a = start_guarded(&guard, kept), b = start_guarded(&guard, left);
+    waitpid(a, NULL, 0);
+    waitpid(b, NULL, 0);
+    gb_guard_leave(&guard, b);
+    close(open(ready, O_CREAT | O_WRONLY, 0600));
+    for (;;) pause();
+  }
+  for (int i = 0; i < 5000 && access(ready, F_OK) != 0; i++) usleep(1000);
+  const pid_t below = (pid_t)atoi(contents(kept)), free_one = (pid_t)atoi(contents(left));
+  assert_true(gb_process_started(below) > 0 && gb_process_started(free_one) > 0);
+  kill(owner, SIGKILL);
+  waitpid(owner, NULL, 0);
+  assert_true(ends(below));
+  assert_true(gb_process_started(free_one) > 0);
+  kill(free_one, SIGKILL);
+}
+
+/* A guard that was killed is missed by nobody. */
+static void test_guard_is_lost (void **state) {
+  (void)state;
+  gb_guard guard;
+  gb_error err;
+  assert_int_equal(GB_OK, gb_guard_start(&guard, &err));
+  kill(guard.pid, SIGKILL);
+  while (gb_process_started(guard.pid) > 0) usleep(1000);
+  const char *out = inside("free");
+  int status;
+  waitpid(start_guarded(&guard, out), &status, 0);
+  assert_int_equal(0, status);
+  gb_guard_leave(&guard, 1);
+  gb_guard_close(&guard);
+  kill((pid_t)atoi(contents(out)), SIGKILL);
+}
+
+static void test_guard_closes (void **state) {
+  (void)state;
+  gb_guard guard;
+  gb_error err;
+  const char *out = inside("below");
+  assert_int_equal(GB_OK, gb_guard_start(&guard, &err));
+  waitpid(start_guarded(&guard, out), NULL, 0);
+  const pid_t below = (pid_t)atoi(contents(out)), itself = guard.pid;
+  assert_true(gb_process_started(below) > 0);
+  gb_guard_close(&guard);
+  gb_guard_close(&guard);
+  gb_guard_leave(&guard, below);
+  assert_true(ends(below) && ends(itself));
 }
 
 static void test_locks (void **state) {
@@ -204,6 +283,9 @@ static void test_folders (void **state) {
   close(open(inside("plain"), O_CREAT | O_WRONLY, 0600));
   assert_int_equal(GB_EIO, gb_folder_make(inside("plain"), &err));
   assert_int_equal(GB_EIO, gb_folder_make(inside("plain/below"), &err));
+  assert_int_equal(0, symlink("nowhere", inside("dangling")));
+  assert_int_equal(GB_EIO, gb_folder_make(inside("dangling"), &err));
+  assert_non_null(strstr(err.text, "File exists")); /* what mkdir said, not what was asked then */
   assert_false(gb_place_is_remote("/"));
   assert_false(gb_place_is_remote("/no/such/place"));
 }
@@ -229,11 +311,13 @@ static void test_digests (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ends),       cmocka_unit_test(test_environment_and_output),
-      cmocka_unit_test(test_waits),      cmocka_unit_test(test_group),
-      cmocka_unit_test(test_no_program), cmocka_unit_test(test_names_of_processes),
-      cmocka_unit_test(test_locks),      cmocka_unit_test(test_folders),
-      cmocka_unit_test(test_digests),    cmocka_unit_test(test_bind),
+      cmocka_unit_test(test_ends),          cmocka_unit_test(test_environment_and_output),
+      cmocka_unit_test(test_waits),         cmocka_unit_test(test_group),
+      cmocka_unit_test(test_no_program),    cmocka_unit_test(test_names_of_processes),
+      cmocka_unit_test(test_locks),         cmocka_unit_test(test_folders),
+      cmocka_unit_test(test_digests),       cmocka_unit_test(test_bind),
+      cmocka_unit_test(test_guard),         cmocka_unit_test(test_guard_closes),
+      cmocka_unit_test(test_guard_is_lost),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

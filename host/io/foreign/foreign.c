@@ -26,11 +26,11 @@ static gb_status open_library (const char *kind, const char *path, gb_foreign_re
   if (library != NULL && (symbol = dlsym(library, GB_FOREIGN_SYMBOL)) == NULL)
     snprintf(why, sizeof why, "%.900s has no function " GB_FOREIGN_SYMBOL, where);
   if (symbol == NULL)
-    return gb_fail(err, GB_EIO,
-                   "%s: it is read by libgibbous_%s.so, which is built where Debian's %s is installed: %s; "
-                   "otherwise save each array "
-                   "as .npy",
-                   path, kind, package, why);
+    return gb_fail(
+        err, GB_EIO,
+        "%s: it is read by libgibbous_%s.so, of the package gibbous-%s, or built where Debian's %s is "
+        "installed: %s; otherwise save each array as .npy",
+        path, kind, kind, package, why);
   memcpy(read, &symbol, sizeof *read);
   return GB_OK;
 }

@@ -13,23 +13,25 @@
 /* A number of up to 19 digits with a smaller exponent than this is finite. */
 #define FINITE_EXPONENT 280
 
-/* True if v is exactly the integer with these digits. */
-static bool is_exact (const char *s, double v) {
+/* True if v is exactly the integer with these n digits, which may have a sign. */
+static bool is_exact (const char *s, size_t n, double v) {
   char text[400];
+  const char *end = s + n;
   if (*s == '+' || *s == '-') s++;
-  while (*s == '0' && s[1] != '\0') s++;
-  snprintf(text, sizeof text, "%.0f", fabs(v));
-  return strcmp(text, s) == 0;
+  while (*s == '0' && s + 1 < end) s++;
+  const int length = snprintf(text, sizeof text, "%.0f", fabs(v));
+  return length == end - s && memcmp(text, s, (size_t)length) == 0;
 }
 
-static void whole (const char *s, const gb_decimal *d, gb_cell *out) {
+static void whole (const gb_field *f, gb_cell *out) {
+  const gb_decimal *d = &f->number;
   const uint64_t most = (uint64_t)INT64_MAX + d->negative;
   out->is_whole = !d->long_mantissa && d->exponent == 0 && d->mantissa <= most;
   if (out->is_whole) out->whole = (int64_t)(d->negative ? 0 - d->mantissa : d->mantissa);
   if (!(fabs(out->value) >= 9007199254740992.0)) return;
   if (out->is_whole && fabs(out->value) < 9223372036854775808.0)
     out->inexact = (int64_t)out->value != out->whole;
-  else out->inexact = !is_exact(s, out->value);
+  else out->inexact = !is_exact(f->at, f->n, out->value);
 }
 
 static bool is_one_of (const char *s, const char *const *words) {
@@ -67,26 +69,24 @@ static gb_cell_kind no_number (const char *s, size_t n, char point, gb_cell *out
   return kind;
 }
 
-static gb_cell_kind look (const char *s, size_t n, const char *na, char point, locale_t c, bool valued,
-                          gb_cell *out) {
-  gb_decimal d;
+static inline gb_cell_kind look (const gb_field *f, const gb_cell_rules *r, bool valued, gb_cell *out) {
+  const gb_decimal *d = &f->number;
   *out = (gb_cell){.value = NAN};
-  if (na != NULL && strcmp(s, na) == 0) return GB_CELL_MISSING;
-  if (!gb_decimal_scan(s, n, point, &d)) return no_number(s, n, point, out);
-  const bool large = d.mantissa > (uint64_t)1 << 53 || d.exponent > 0;
-  if (valued || d.exponent > FINITE_EXPONENT || (d.is_whole && large)) {
-    out->value = gb_decimal_value(&d, s, n, point, c);
+  if (r->na != NULL && f->n == r->na_length && memcmp(f->at, r->na, f->n) == 0) return GB_CELL_MISSING;
+  if (!f->is_number) return no_number(f->at, f->n, r->decimal, out);
+  const bool large = d->mantissa > (uint64_t)1 << 53 || d->exponent > 0;
+  if (valued || d->exponent > FINITE_EXPONENT || (d->is_whole && large)) {
+    out->value = gb_decimal_value(d, f->at, f->n, r->decimal, r->c);
     if (isinf(out->value)) return GB_CELL_RANGE;
   }
-  if (d.is_whole) whole(s, &d, out);
+  if (d->is_whole) whole(f, out);
   return GB_CELL_NUMBER;
 }
 
-gb_cell_kind gb_cell_parse (const char *s, size_t n, const char *na, char point, locale_t c, gb_cell *out) {
-  return look(s, n, na, point, c, true, out);
+gb_cell_kind gb_cell_parse (const gb_field *f, const gb_cell_rules *rules, gb_cell *out) {
+  return look(f, rules, true, out);
 }
 
-gb_cell_kind gb_cell_classify (const char *s, size_t n, const char *na, char point, locale_t c,
-                               gb_cell *out) {
-  return look(s, n, na, point, c, false, out);
+gb_cell_kind gb_cell_classify (const gb_field *f, const gb_cell_rules *rules, gb_cell *out) {
+  return look(f, rules, false, out);
 }

@@ -2,10 +2,7 @@
 #ifndef GB_IO_CELL_H
 #define GB_IO_CELL_H
 
-#include <locale.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "io/text/rows.h"
 
 typedef enum gb_cell_kind {
   GB_CELL_NUMBER,
@@ -25,13 +22,19 @@ typedef struct gb_cell {
   bool comma;    /* TEXT that would be a number if its one comma were a point */
 } gb_cell;
 
-/* The cell of the n bytes at s, with GB_DECIMAL_BEHIND bytes behind them (number.h). Decimal numbers, inf, ISO dates, and words for "not available" and for truth;
-** nothing hexadecimal. 'na' (may be NULL) is one more word for "not available". 'c' is the C locale. RANGE: a number beyond the
-** largest double. */
-gb_cell_kind gb_cell_parse (const char *s, size_t n, const char *na, char decimal, locale_t c, gb_cell *out);
+/* How words are understood. */
+typedef struct gb_cell_rules {
+  const char *na; /* one more word for "not available"; may be NULL */
+  size_t na_length;
+  char decimal;
+  locale_t c; /* the C locale */
+} gb_cell_rules;
+
+/* The cell of a field. Decimal numbers, inf, ISO dates, and words for "not available" and for truth; nothing hexadecimal. RANGE: a
+** number beyond the largest double. */
+gb_cell_kind gb_cell_parse (const gb_field *f, const gb_cell_rules *rules, gb_cell *out);
 
 /* The same but for 'value', which is worked out only where the kind or 'inexact' hangs on it. */
-gb_cell_kind gb_cell_classify (const char *s, size_t n, const char *na, char decimal, locale_t c,
-                               gb_cell *out);
+gb_cell_kind gb_cell_classify (const gb_field *f, const gb_cell_rules *rules, gb_cell *out);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/pool.h"
 #include "tensor/tensor.h"
 
 /* A column by its name in the file, or by its number from 1. */
@@ -22,6 +23,8 @@ typedef struct gb_csv_options {
   double max_ratio; /* of unpacked to packed bytes; 0 = GB_CSV_RATIO */
   const gb_csv_choice *chosen; /* columns to read, others take no memory; NULL = all */
   size_t nchosen;
+  gb_pool *pool; /* threads; NULL = the caller's alone */
+  size_t piece;  /* bytes of a piece that a thread works on at first; 0 = a usual size */
 } gb_csv_options;
 
 #define GB_CSV_RATIO 1000.0 /* about the ratio of gzip on one repeated byte */
@@ -55,11 +58,13 @@ typedef struct gb_frame {
   char notes[1024];  /* warnings for the user: lines, each ended by '\n' */
 } gb_frame;
 
-/* Reads the file twice: once to find the types of its columns, once to fill them. Only the result and a
-** window are held, both charged to 'l'. Errors: EIO (cannot read, not a plain file, changed between the
-** passes), EOPTION (a chosen column is not there), EFORMAT with path:line (ragged rows, a number out of range, an open quote, too many fields; NUL
-** bytes, no rows and no heading, damaged gzip, or a compression ratio above 'max_ratio'), ENOMEM, EINTR. A
-** byte order mark is dropped; lines that start with '#' are comments. */
+/* Reads the file twice: once to find the types of its columns, once to fill them. Beside the result a few pieces of
+** text are held for each thread, and of a packed file the whole text where that takes less than half of what is free:
+** else it is unpacked twice. All is charged to 'l'. Results and errors are the same for any number of threads and any
+** size of pieces. Errors: EIO (cannot read, not a plain file, changed between the passes), EOPTION (a chosen column is
+** not there), EFORMAT with path:line (ragged rows, a number out of range, an open quote, too many fields, a NUL byte)
+** or without (no rows and no heading, damaged gzip, a compression ratio above 'max_ratio'), ENOMEM, EINTR; of two
+** errors in the text the first one is told. A byte order mark is dropped; lines that start with '#' are comments. */
 gb_status gb_csv_read (gb_ledger *l, const char *path, const char *where, const gb_csv_options *o,
                        gb_frame *out, gb_error *err);
 void gb_frame_clear (gb_frame *f); /* idempotent */

@@ -10,17 +10,22 @@
 
 #include "io/text/eight.h"
 
-enum { SHORT = 128 }; /* a number with a decimal comma of up to so many bytes is copied to the stack */
+enum { SHORT = 128 }; /* a number of fewer bytes is copied to the stack */
 
 static bool is_digit (char c) { return (unsigned char)(c - '0') < 10; }
 
 /* -- scanning */
 
+/* The high bits of those of eight bytes that are no digits. */
+static inline uint64_t others_in (uint64_t v) {
+  const uint64_t low = 0x7F7F7F7F7F7F7F7Fu, high = ~low;
+  const uint64_t x = v ^ 0x3030303030303030u;            /* digits become 0 .. 9 */
+  return (((x & low) + 0x7676767676767676u) | x) & high; /* 10 + 0x76 = 0x80 */
+}
+
 /* How many of eight bytes, from the lowest on, are digits. */
 static int digits_in (uint64_t v) {
-  const uint64_t low = 0x7F7F7F7F7F7F7F7Fu, high = ~low;
-  const uint64_t x = v ^ 0x3030303030303030u;                             /* digits become 0 .. 9 */
-  const uint64_t others = (((x & low) + 0x7676767676767676u) | x) & high; /* 10 + 0x76 = 0x80 */
+  const uint64_t others = others_in(v);
   return others == 0 ? 8 : gb_eight_first(others);
 }
 
@@ -45,6 +50,28 @@ static const char *append_digits (const char *s, uint64_t *m) {
   }
 }
 
+/* Digits and a point that end within eight bytes, as most numbers do: without the point they are one group of digits. NULL where
+** there are none or more. */
+static inline const char *read_brief (const char *s, char point, gb_decimal *out) {
+  uint64_t v = gb_eight_bytes(s), others = others_in(v);
+  if (others == 0) return NULL;
+  int n = gb_eight_first(others), length = n, behind = 0;
+  out->is_whole = (char)(v >> 8 * n) != point;
+  if (!out->is_whole) {
+    others &= others - 1;
+    if (others == 0) return NULL;
+    length = gb_eight_first(others);
+    behind = length - 1 - n;
+    const uint64_t before = ((uint64_t)1 << 8 * n) - 1;
+    v = (v & before) | (v >> 8 & ~before);
+    n = length - 1;
+  }
+  if (n == 0) return NULL;
+  out->mantissa = eight_digits(v << (64 - 8 * n));
+  out->exponent = -behind;
+  return s + length;
+}
+
 /* The mantissa of a number of more than 19 digits, from its first digit or point on, up to 'stop'. */
 static void scan_long (const char *s, const char *stop, char point, gb_decimal *d) {
   int digits = 0;
@@ -65,38 +92,46 @@ static void scan_long (const char *s, const char *stop, char point, gb_decimal *
   }
 }
 
-static bool scan_exponent (const char *s, const char *end, gb_decimal *d) {
+/* What follows the exponent whose letter is at s; s where there are no digits. */
+static const char *read_exponent (const char *s, gb_decimal *d) {
+  const char *at = s + 1;
   int e = 0;
-  bool minus = false;
-  if (*s == '+' || *s == '-') minus = *s++ == '-';
-  if (s == end) return false;
-  for (; s < end; s++) {
-    if (!is_digit(*s)) return false;
-    e = e < 100000 ? 10 * e + (*s - '0') : e;
-  }
+  const bool minus = *at == '-';
+  at += *at == '+' || *at == '-';
+  if (!is_digit(*at)) return s;
+  for (; is_digit(*at); at++) e = e < 100000 ? 10 * e + (*at - '0') : e;
   d->exponent += minus ? -e : e;
-  return true;
+  d->is_whole = false;
+  return at;
 }
 
-bool gb_decimal_scan (const char *s, size_t n, char point, gb_decimal *out) {
-  const char *end = s + n;
+/* Digits and a point of any length; NULL where there are no digits. */
+static const char *read_long (const char *s, char point, gb_decimal *out) {
   uint64_t m = 0;
-  *out = (gb_decimal){.negative = *s == '-'};
-  s += *s == '+' || *s == '-';
   const char *first = s, *stop = append_digits(s, &m);
   ptrdiff_t digits = stop - first, behind = 0;
-  if (*stop == point) {
+  out->is_whole = *stop != point;
+  if (!out->is_whole) {
     const char *rest = stop + 1;
     stop = append_digits(rest, &m);
     behind = stop - rest;
     digits += behind;
-  } else out->is_whole = stop == end;
-  if (digits == 0) return false;
+  }
+  if (digits == 0) return NULL;
   out->mantissa = m;
   out->exponent = (int)-behind;
   if (digits > 19) scan_long(first, stop, point, out);
-  if (stop == end) return true;
-  return (*stop == 'e' || *stop == 'E') && scan_exponent(stop + 1, end, out);
+  return stop;
+}
+
+const char *gb_decimal_read (const char *s, char point, gb_decimal *out) {
+  out->negative = *s == '-';
+  out->long_mantissa = false;
+  s += *s == '+' || *s == '-';
+  const char *stop = read_brief(s, point, out);
+  if (stop == NULL) stop = read_long(s, point, out);
+  if (stop == NULL) return NULL;
+  return *stop == 'e' || *stop == 'E' ? read_exponent(stop, out) : stop;
 }
 
 /* -- values */
@@ -184,10 +219,9 @@ static double quotient (uint64_t m, int k) {
   return rounded(q, up_p - up_m - 63 - k, (wide)q * divisor != dividend);
 }
 
-/* Parsed by the C library. */
+/* Parsed by the C library, from a copy that ends behind the number. */
 static double by_library (const char *s, size_t n, char point, locale_t c) {
   char brief[SHORT], *copy = brief;
-  if (point == '.') return strtod_l(s, NULL, c);
   if (n >= SHORT && (copy = malloc(n + 1)) == NULL) return NAN;
   memcpy(copy, s, n);
   copy[n] = '\0';

@@ -18,10 +18,16 @@ typedef struct gb_decimal {
 
 #define GB_DECIMAL_BEHIND 8 /* bytes behind a text that can be read, the first of them NUL */
 
-/* True if the n bytes at s are such a number and nothing else. */
-bool gb_decimal_scan (const char *s, size_t n, char point, gb_decimal *out);
+/* The longest such number at the start of the text; returns what follows it, NULL where none begins there. */
+const char *gb_decimal_read (const char *s, char point, gb_decimal *out);
 
-/* The nearest double, ties to even, as the C library's strtod reads the same text: infinite beyond the range. 'c' is the C locale. Where there is no memory for a number of very many digits: NaN. */
+/* True if the n bytes at s are such a number and nothing else; byte n is no part of a number. */
+static inline bool gb_decimal_scan (const char *s, size_t n, char point, gb_decimal *out) {
+  return gb_decimal_read(s, point, out) == s + n;
+}
+
+/* The nearest double, ties to even, as the C library's strtod reads the same text: infinite beyond the range. 'c' is
+** the C locale. Where there is no memory for a number of very many digits: NaN. */
 double gb_decimal_value (const gb_decimal *d, const char *s, size_t n, char point, locale_t c);
 
 #endif

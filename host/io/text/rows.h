@@ -1,47 +1,77 @@
-/* rows.h - the rows of delimited text, one at a time, through a window that moves over the file. */
+/* rows.h - the rows and fields of delimited text that lies in memory as a whole. */
 #ifndef GB_IO_ROWS_H
 #define GB_IO_ROWS_H
 
-#include "io/unpack.h"
+#include "io/text/number.h"
 
 #define GB_ROW_MOST ((size_t)16 << 20) /* bytes of one row */
 #define GB_FIELDS_MOST ((size_t)65536) /* fields of one row */
 
-/* Without the quotes and the blanks around it; a NUL follows. */
-typedef struct gb_field {
-  char *at;
-  size_t n;
-} gb_field;
-
-typedef struct gb_rows {
-  gb_unpack bytes;
-  gb_ledger *ledger;
-  gb_block window;       /* of text */
-  size_t room, from, to; /* bytes of the window that hold text: [from, to) */
-  bool file_ended;
-  size_t lines;     /* before 'from' */
-  size_t line;      /* of the row that was read last, from 1 */
-  size_t skip;      /* lines left out at the start */
+/* How text is cut. */
+typedef struct gb_cut {
   char delimiter;   /* ' ': runs of blanks; 0: not known yet */
   char decimal;     /* '.' or ',' */
+  bool mixed;       /* the delimiter can be part of a number */
   uint64_t ends[2]; /* bytes that end a field without quotes besides line ends: eight times each */
-  gb_block fields;  /* gb_field[fields_room]: of the row that was read last */
-  size_t n, fields_room;
+} gb_cut;
+
+gb_cut gb_cut_of (char delimiter, char decimal);
+
+/* What is wrong with a row. */
+typedef enum gb_row_fault {
+  GB_ROW_GOOD,
+  GB_ROW_OPEN_QUOTE,
+  GB_ROW_AFTER_QUOTE, /* text between the closing quote and the delimiter */
+  GB_ROW_MANY_FIELDS
+} gb_row_fault;
+
+/* Text from 'at' to 'stop', changed while it is read: quotes and what ends words are overwritten. GB_DECIMAL_BEHIND bytes of 0
+** follow it; there is no NUL before. */
+typedef struct gb_rows {
+  const gb_cut *cut;
+  char *at, *stop;
+  size_t lines; /* before 'at' */
+  size_t line;  /* of the row that was begun last, from 1 */
+  size_t n;     /* fields of it that were read */
+  gb_row_fault fault;
 } gb_rows;
 
-/* A delimiter of 0 is found in the first rows. Errors: those of gb_unpack_open, ENOMEM. */
-gb_status gb_rows_open (gb_ledger *l, const char *path, size_t skip, char delimiter, char decimal,
-                        double max_ratio, gb_rows *out, gb_error *err);
+/* Without the quotes and the blanks around it. */
+typedef struct gb_field {
+  char *at; /* a NUL follows what is no number */
+  size_t n;
+  bool is_number;
+  bool is_last; /* of its row */
+  gb_decimal number;
+} gb_field;
 
-/* The next row that is neither blank nor a comment ('#'); '*more' is false at the end of the file. Lines end
-** with LF, CR LF or CR outside quotes. Errors: EIO, EFORMAT (path:line), EINTR, ENOMEM. */
-gb_status gb_rows_next (gb_rows *r, bool *more, gb_error *err);
+/* Begins the next row that is neither blank nor a comment ('#'); false at the end. Lines end with LF, CR LF or CR outside
+** quotes. */
+bool gb_rows_next (gb_rows *r);
 
-static inline const gb_field *gb_rows_field (const gb_rows *r, size_t k) {
-  return (const gb_field *)r->fields.data + k;
-}
+/* The next field of the row, unless one before it was the last. False: 'fault' says why, and 'n' is the number of fields before. */
+bool gb_rows_field (gb_rows *r, gb_field *f);
 
-gb_status gb_rows_rewind (gb_rows *r, gb_error *err); /* the delimiter stays */
-void gb_rows_close (gb_rows *r);                      /* idempotent */
+/* One line, without a change to the text. */
+typedef struct gb_line {
+  char *start, *end; /* without the line end */
+  size_t length;     /* with the line end */
+  size_t breaks;     /* line breaks inside quotes */
+} gb_line;
+
+/* The line at 'start' if it is complete before 'stop'; at the end of the file ('ended') a line needs no line end, but quotes are
+** closed. 'plain': quotes have no meaning in it. */
+bool gb_line_find (const gb_cut *c, char *start, char *stop, bool plain, bool ended, gb_line *out);
+
+/* Does the line at s begin as a comment? */
+bool gb_line_is_comment (const char *s, const char *stop);
+
+/* What follows the last line that is complete before 'stop'; 'start' where there is none. 'start' begins a line. */
+char *gb_lines_end (const gb_cut *c, char *start, char *stop);
+
+/* How many lines end before 'stop'; a CR at 'stop' ends one. */
+size_t gb_lines_count (const char *start, const char *stop);
+
+static inline bool gb_is_blank (char c) { return c == ' ' || c == '\t'; }
 
 #endif

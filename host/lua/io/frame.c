@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/interrupt.h"
-#include "io/text/csv.h"
 #include "lua/io/io.h"
 
 #define LGB_FRAME "gibbous.csv"
@@ -27,11 +26,12 @@ static void push_values (lua_State *L, lgb_session *s, gb_column *c) {
 }
 
 /* {name, value = tensor [, date = true]}, or {name, odd = cells that are no numbers, line = of the first, sample = its
-** text, comma = are they numbers with a decimal comma, words = is this a column of text} */
+** text, comma = are they numbers with a decimal comma, words = is this a column of text}; of words and dates 'bytes' of text */
 static void push_column (lua_State *L, lgb_session *s, gb_column *c) {
   lua_createtable(L, 0, 6);
   lua_pushstring(L, c->name);
   lua_setfield(L, -2, "name");
+  if (c->text.storage != NULL) set_integer(L, "bytes", c->text.shape.dim[0]);
   if (c->kind == GB_COLUMN_VALUES || c->kind == GB_COLUMN_DATE) {
     push_values(L, s, c);
     lua_setfield(L, -2, "value");
@@ -84,8 +84,29 @@ static void get_choice (lua_State *L, gb_csv_options *o) {
   o->nchosen = n;
 }
 
-/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio, columns}) -> {rows = n, frame =
-** userdata, notes = {...}, columns...}; of columns left out only the names */
+gb_frame *lgb_newframe (lua_State *L) {
+  gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
+  *f = (gb_frame){0};
+  lgb_setmeta(L, LGB_FRAME);
+  return f;
+}
+
+void lgb_push_columns (lua_State *L, lgb_session *s) {
+  gb_frame *f = luaL_checkudata(L, -1, LGB_FRAME);
+  lua_createtable(L, (int)f->ncols, 3);
+  set_integer(L, "rows", f->nrows);
+  push_notes(L, f->notes);
+  lua_setfield(L, -2, "notes");
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "frame");
+  for (size_t k = 0; k < f->ncols; k++) {
+    push_column(L, s, &f->column[k]);
+    lua_rawseti(L, -2, (lua_Integer)k + 1);
+  }
+}
+
+/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio, columns}) -> the columns, as lgb_push_columns has
+** them */
 static int csv_read (lua_State *L) {
   static const char *const names[] = {"skip",      "delimiter", "decimal", "na",
                                       "has_names", "max_ratio", "columns", NULL};
@@ -97,23 +118,13 @@ static int csv_read (lua_State *L) {
                       .decimal = optcharacter(L, 2, "decimal"),
                       .na = lgb_optstring(L, 2, "na", NULL),
                       .has_names = lgb_optbool(L, 2, "has_names", false),
-                      .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0)};
+                      .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0),
+                      .pool = s->home->pool};
   get_choice(L, &o);
-  gb_frame *f = lua_newuserdatauv(L, sizeof *f, 0);
-  *f = (gb_frame){0};
-  lgb_setmeta(L, LGB_FRAME);
+  gb_frame *f = lgb_newframe(L);
   gb_error err;
   lgb_result(L, gb_csv_read(&s->home->ledger, path, s->where, &o, f, &err), &err);
-  lua_createtable(L, (int)f->ncols, 3);
-  set_integer(L, "rows", f->nrows);
-  push_notes(L, f->notes);
-  lua_setfield(L, -2, "notes");
-  lua_pushvalue(L, -2);
-  lua_setfield(L, -2, "frame");
-  for (size_t k = 0; k < f->ncols; k++) {
-    push_column(L, s, &f->column[k]);
-    lua_rawseti(L, -2, (lua_Integer)k + 1);
-  }
+  lgb_push_columns(L, s);
   return 1;
 }
 

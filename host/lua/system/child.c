@@ -9,6 +9,7 @@
 #include "lua/lgb.h"
 
 #define LGB_CHILD "gibbous.child"
+#define LGB_GUARD "gibbous.guard"
 
 static gb_child *check_child (lua_State *L, int arg) { return luaL_checkudata(L, arg, LGB_CHILD); }
 
@@ -26,19 +27,43 @@ static const char **check_strings (lua_State *L, int arg) {
   return list;
 }
 
-/* core.child(argv, env, out): a process that was started, with the environment of this one and the strings "NAME=value" of the list env
-** (or nil); what it prints goes to the end of the file out (or nil: where this process prints). It is killed when the value goes. */
+static gb_guard *check_guard (lua_State *L, int arg) {
+  gb_guard *g = luaL_checkudata(L, arg, LGB_GUARD);
+  if (g->pid == 0) lgb_fail(L, GB_ECLOSED, "the guard was closed");
+  return g;
+}
+
+/* core.guard(): a process that ends the groups of children that entered it when this process ends, in whatever way, or closes it */
+static int start_guard (lua_State *L) {
+  gb_guard *g = lua_newuserdatauv(L, sizeof *g, 0);
+  *g = (gb_guard){.pipe = -1};
+  lgb_setmeta(L, LGB_GUARD);
+  gb_error err;
+  return lgb_result(L, gb_guard_start(g, &err), &err);
+}
+
+static int close_guard (lua_State *L) {
+  gb_guard_close(luaL_checkudata(L, 1, LGB_GUARD));
+  return 0;
+}
+
+/* core.child(argv, env, out, guard): a process that was started, with the environment of this one and the strings "NAME=value" of the
+** list env (or nil); what it prints goes to the end of the file out (or nil: where this process prints). It is killed when the value
+** goes. With a guard, which the child keeps alive, it may enter that by core.bind. */
 static int start (lua_State *L) {
   lgb_checktype(L, 1, LUA_TTABLE);
   const char *out = luaL_optstring(L, 3, NULL);
-  lua_settop(L, 3);
+  const gb_guard *guard = lua_isnoneornil(L, 4) ? NULL : check_guard(L, 4);
+  lua_settop(L, 4);
   const char **argv = check_strings(L, 1), **env = check_strings(L, 2);
   if (argv[0] == NULL) return lgb_argerror(L, 1, "the name of a program expected");
-  gb_child *c = lua_newuserdatauv(L, sizeof *c, 0);
+  gb_child *c = lua_newuserdatauv(L, sizeof *c, 1);
   *c = (gb_child){.handle = -1};
   lgb_setmeta(L, LGB_CHILD);
+  lua_pushvalue(L, 4);
+  lua_setiuservalue(L, -2, 1);
   gb_error err;
-  return lgb_result(L, gb_child_start(argv, env, out, c, &err), &err);
+  return lgb_result(L, gb_child_start(argv, env, out, guard, c, &err), &err);
 }
 
 static int close_child (lua_State *L) {
@@ -109,10 +134,12 @@ static int wait_any (lua_State *L) {
   return 1;
 }
 
-/* core.bind(parent): this process ends with the process of that number, which started it, and leaves no core file; false where that is
-** not its parent, or not any more */
+/* core.bind(parent [, guarded]): this process ends with the process of that number, which started it, and leaves no core file; guarded:
+** and so does what it starts. False where that is not its parent, or not any more. */
 static int bind (lua_State *L) {
-  lua_pushboolean(L, gb_child_bind((pid_t)lgb_checkinteger(L, 1)));
+  const bool guarded = lua_toboolean(L, 2), bound = gb_child_bind((pid_t)lgb_checkinteger(L, 1));
+  if (bound && guarded) gb_guard_enter();
+  lua_pushboolean(L, bound);
   return 1;
 }
 
@@ -129,8 +156,8 @@ static int process (lua_State *L) {
   return 3;
 }
 
-const luaL_Reg lgb_child_functions[] = {
-    {"bind", bind}, {"child", start}, {"process", process}, {"wait", wait_any}, {NULL, NULL}};
+const luaL_Reg lgb_child_functions[] = {{"bind", bind},       {"child", start},   {"guard", start_guard},
+                                        {"process", process}, {"wait", wait_any}, {NULL, NULL}};
 
 void lgb_child_meta (lua_State *L) {
   static const luaL_Reg events[] = {{"__gc", close_child}, {"__close", close_child}, {NULL, NULL}},
@@ -139,8 +166,15 @@ void lgb_child_meta (lua_State *L) {
                                      {"reap", reap},
                                      {"signal", send_signal},
                                      {NULL, NULL}};
+  static const luaL_Reg guard_events[] = {{"__gc", close_guard}, {"__close", close_guard}, {NULL, NULL}};
   lgb_newmeta(L, LGB_CHILD, events);
   luaL_newlib(L, methods);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+  lgb_newmeta(L, LGB_GUARD, guard_events);
+  lua_createtable(L, 0, 1);
+  lua_pushcfunction(L, close_guard);
+  lua_setfield(L, -2, "close");
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);
 }

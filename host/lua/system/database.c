@@ -8,10 +8,12 @@
 #include <time.h>
 
 #include "base/interrupt.h"
-#include "lua/lgb.h"
+#include "io/table/table.h"
+#include "lua/io/io.h"
 
 #define LGB_DATABASE "gibbous.database"
 #define LGB_STATEMENT "gibbous.statement"
+#define LGB_TABLE "gibbous.table"
 #define PATIENCE 30.0 /* seconds */
 
 typedef struct database {
@@ -211,42 +213,55 @@ static int rows (lua_State *L) {
   return 1;
 }
 
-/* db:columns(sql, ...): the names, then a list of values for each column, NULL as false: for queries that become frames */
+static int table_gc (lua_State *L) {
+  gb_table_close(luaL_checkudata(L, 1, LGB_TABLE));
+  return 0;
+}
+
+/* Text has no NUL, so neither has a blob. */
+static gb_status put_value (gb_table *t, sqlite3_stmt *s, int column, size_t row, gb_error *err) {
+  const size_t k = (size_t)column;
+  switch (sqlite3_column_type(s, column)) {
+    case SQLITE_NULL: return GB_OK;
+    case SQLITE_INTEGER:
+      return gb_table_put_integer(t, k, row, row + 1, sqlite3_column_int64(s, column), err);
+    case SQLITE_FLOAT: return gb_table_put_real(t, k, row, row + 1, sqlite3_column_double(s, column), err);
+    default: {
+      const char *text = sqlite3_column_blob(s, column);
+      return gb_table_put_text(t, k, row, row + 1, text == NULL ? "" : text,
+                               (size_t)sqlite3_column_bytes(s, column), err);
+    }
+  }
+}
+
+/* db:columns(sql, ...): the columns of a query, as lgb_push_columns has them */
 static int columns (lua_State *L) {
+  lgb_session *session = lgb_enter(L);
   database *d = check_open(L);
+  const char *path = sqlite3_db_filename(d->handle, "main");
   sqlite3_stmt *s = prepare(L, d->handle);
   const int at = lua_gettop(L), n = sqlite3_column_count(s);
-  luaL_checkstack(L, n + 8, "too many columns");
-  lua_createtable(L, n, 0);
-  for (int k = 0; k < n; k++) {
-    lua_pushstring(L, sqlite3_column_name(s, k));
-    lua_rawseti(L, -2, k + 1);
-  }
-  lua_createtable(L, n, 0);
-  for (int k = 0; k < n; k++) {
-    lua_newtable(L);
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, at + 2, k + 1);
-  }
-  for (lua_Integer i = 1; step(L, d->handle, s); i++)
-    for (int k = 0; k < n; k++) {
-      push_value(L, s, k);
-      if (lua_isnil(L, -1)) {
-        lua_pop(L, 1);
-        lua_pushboolean(L, false);
-      }
-      lua_rawseti(L, at + 3 + k, i);
-    }
+  gb_table *t = lua_newuserdatauv(L, sizeof *t, 0);
+  gb_table_open(&session->home->ledger, path == NULL ? "" : path, session->where, false, t);
+  lgb_setmeta(L, LGB_TABLE);
+  gb_frame *f = lgb_newframe(L);
+  gb_error err;
+  size_t rows = 0, k;
+  for (int i = 0; i < n; i++) lgb_result(L, gb_table_add(t, sqlite3_column_name(s, i), &k, &err), &err);
+  for (; step(L, d->handle, s); rows++)
+    for (int i = 0; i < n; i++) lgb_result(L, put_value(t, s, i, rows, &err), &err);
+  lgb_result(L, gb_table_finish(t, rows, f, &err), &err);
+  lgb_push_columns(L, session);
   lua_pushvalue(L, at);
   end_statement(L);
-  lua_settop(L, at + 2);
-  return 2;
+  return 1;
 }
 
 const luaL_Reg lgb_database_functions[] = {{"database", open_database}, {NULL, NULL}};
 
 void lgb_database_meta (lua_State *L) {
   static const luaL_Reg statement[] = {{"__gc", statement_gc}, {NULL, NULL}},
+                        table[] = {{"__gc", table_gc}, {NULL, NULL}},
                         events[] = {{"__gc", close_database}, {"__close", close_database}, {NULL, NULL}},
                         methods[] = {{"close", close_database},
                                      {"columns", columns},
@@ -254,8 +269,9 @@ void lgb_database_meta (lua_State *L) {
                                      {"run", run},
                                      {NULL, NULL}};
   lgb_newmeta(L, LGB_STATEMENT, statement);
+  lgb_newmeta(L, LGB_TABLE, table);
   lgb_newmeta(L, LGB_DATABASE, events);
   luaL_newlib(L, methods);
   lua_setfield(L, -2, "__index");
-  lua_pop(L, 2);
+  lua_pop(L, 3);
 }

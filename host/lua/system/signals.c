@@ -39,6 +39,21 @@ static int heeded (lua_State *L) {
   return 1;
 }
 
+/* core.defer(true): Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole. core.defer(false [, forget]): they come
+** again; forget: but for those that have waited. */
+static int defer (lua_State *L) {
+  const bool on = lua_toboolean(L, 1);
+  sigset_t asks;
+  sigemptyset(&asks);
+  sigaddset(&asks, SIGINT);
+  sigaddset(&asks, SIGTERM);
+  sigaddset(&asks, SIGUSR1);
+  if (lua_toboolean(L, 2))
+    while (sigtimedwait(&asks, NULL, &(struct timespec){0, 0}) > 0) continue;
+  pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &asks, NULL);
+  return 0;
+}
+
 /* Waits for input, less where a signal comes. Is there some? */
 static bool input_within (double seconds) {
   struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -75,5 +90,5 @@ static int now (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_signals_functions[] = {
-    {"heed", heed}, {"heeded", heeded}, {"key", key}, {"now", now}, {NULL, NULL}};
+const luaL_Reg lgb_signals_functions[] = {{"defer", defer}, {"heed", heed}, {"heeded", heeded},
+                                          {"key", key},     {"now", now},   {NULL, NULL}};

@@ -1,4 +1,4 @@
---- gibbous data VERB [NAME..]: what is known of data sets and where they are.
+--- gibbous data VERB [NAME..]: what is known of data sets and where they are; tables that look like one.
 local table_text <const> = require "gibbous.table_text"
 local registry <const> = require "gibbous.data.registry"
 
@@ -63,4 +63,42 @@ function verbs.verify(names)
   end)
 end
 
-return function(words) return require "gibbous.verbs"(verbs, words, "data", "list, info, verify, path, cite") end
+--- The value behind --name, or joined to it by '='; nil where it is not there. Both are taken out of the words.
+local function option(words, name)
+  for i, word in ipairs(words) do
+    if word == name then
+      local v <const> = words[i + 1]
+      if v == nil then error({message = name .. " needs a value"}, 0) end
+      table.remove(words, i)
+      return table.remove(words, i)
+    end
+    local joined <const> = word:match("^" .. name:gsub("%-", "%%-") .. "=(.*)$")
+    if joined then
+      table.remove(words, i)
+      return joined
+    end
+  end
+end
+
+local function whole(words, name)
+  local text <const> = option(words, name)
+  if text == nil then return nil end
+  local v <const> = math.tointeger(tonumber(text))
+  if v == nil or v < 0 then error({message = ("%s: a whole number expected, got '%s'"):format(name, text)}, 0) end
+  return v
+end
+
+--- --like FILE|NAME --out FILE [--rows N] [--seed S]
+function verbs.synth(words)
+  local like <const>, out <const> = option(words, "--like"), option(words, "--out")
+  local n <const>, seed <const> = whole(words, "--rows"), whole(words, "--seed")
+  if #words > 0 then error({message = ("data synth: unknown word '%s'"):format(words[1])}, 0) end
+  if not like or not out then error({message = "data synth --like FILE|NAME --out OUT.csv [--rows N] [--seed S]"}, 0) end
+  local f <const>, truth <const> = gb_data().synth(like, {n = n, seed = seed})
+  gb_data().write(out, f)
+  print(("%s: %d rows of %d columns"):format(out, #f, #f.names))
+  print(truth)
+  return true
+end
+
+return function(words) return require "gibbous.verbs"(verbs, words, "data", "list, info, verify, path, cite, synth") end

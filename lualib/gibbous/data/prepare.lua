@@ -29,6 +29,9 @@ function Scaler:undo_var(v) return v * (self.sd * self.sd) end
 
 function Scaler.__tostring(self) return ("scaler: mean %s, sd %s"):format(self.mean, self.sd) end
 
+--- A scaler of these moments.
+function M.scaler(mean, sd) return setmetatable({mean = mean, sd = sd}, Scaler) end
+
 object.guard(Scaler, "a scaler", "scaler")
 object.settle(Scaler, "a scaler", "mean sd")
 
@@ -67,8 +70,7 @@ function M.standardize(x)
   if t:abs():eq(math.huge):any() then core.raise("nan", "standardize: a value is infinite") end
   local mean <const>, sd <const>, low <const>, high <const> = safe_moments(t)
   local constant <const> = low:eq(high)                     -- not sd = 0: its mean is rounded
-  local scaler <const> = setmetatable({mean = core.where(constant, low, mean):eval(), sd = core.where(constant, 1, sd):eval()},
-    Scaler)
+  local scaler <const> = M.scaler(core.where(constant, low, mean):eval(), core.where(constant, 1, sd):eval())
   return scaler:apply(t):eval(), scaler
 end
 

@@ -1,7 +1,5 @@
 --- Queries of SQLite files as frames.
 local core <const> = require "gibbous.core"
-local column <const> = require "gibbous.frame.column"
-local frame <const> = require "gibbous.frame"
 
 local M <const> = {}
 
@@ -19,10 +17,7 @@ function M.read(path, query)
   if not query then
     core.raise("option", ("%s: a database is read by a query, {query = \"SELECT ... FROM ...\"}; %s"):format(path, tables(db)))
   end
-  local names <const>, lists <const> = db:columns(query)
-  local columns <const>, n <const> = {}, lists[1] and #lists[1] or 0
-  for k, name in ipairs(names) do columns[k] = column.of_list(name, lists[k], false) end
-  return frame.new(columns, n, {path = path})
+  return require "gibbous.frame.csv"(path, db:columns(query), {})
 end
 
 return M

@@ -5,6 +5,9 @@ local column <const> = require "gibbous.frame.column"
 return function(M)
   local methods <const> = M.methods
 
+  --- Bytes of a key of a row while rows are told apart: in lists, as an entry of a table, and as text.
+  M.KEY = 256
+
   --- Is v a number that is no number?
   local function is_nan(v) return v ~= v end
 
@@ -35,6 +38,7 @@ return function(M)
 
   local function known_codes(self, name, what)
     local c <const> = M.column(self, name)
+    local held <close> = core.account(M.KEY * #self)         -- luacheck: ignore 211
     local codes <const>, categories <const> = codes_of(c)
     if is_nan(categories[#categories]) then
       for i, code in ipairs(codes) do

@@ -6,13 +6,20 @@ local named <const> = require "gibbous.frame.named"
 
 local M <const> = {}
 
---- The words that get(most) gives; once the whole list was asked for, it is kept.
-function M.lazily(get)
-  local whole
+local SLOT <const>, STRING <const> = 16, 40                  -- bytes of an entry of a list, and of a string beside its text
+M.STRING = STRING
+
+--- The words that get(most) gives, n of them with so many bytes of their own. Once the whole list was asked for, it is kept, and
+-- its bytes are in the ledger.
+function M.lazily(n, bytes, get)
+  local kept <const> = {}
   return function(most)
-    if whole == nil and most then return get(most) end
-    whole = whole or get()
-    return whole
+    if kept.list == nil and most then return get(most) end
+    if kept.list == nil then
+      kept.account = core.account(SLOT * n + bytes)
+      kept.list = get()
+    end
+    return kept.list
   end
 end
 
@@ -37,7 +44,7 @@ function M.is_number(c) return c.value ~= nil and not c.date end
 function M.take(c, at, rows)
   local words <const> = c.words
   return {name = c.name, date = c.date, fault = c.fault, value = c.value and c.value:index(1, at):eval(),
-    words = words and M.lazily(function()
+    words = words and M.lazily(#at, 0, function()
       local all <const>, out <const> = words(), {}
       for i, row in ipairs(rows()) do out[i] = all[row] end
       return out
@@ -62,9 +69,11 @@ function M.take_or_missing(c, positions)
       or core.where(there, v:index(1, core.where(there, at, 1)), 0 / 0)):eval()
   end
   if c.words then
-    local all <const>, list <const> = c.words(), {}
-    for i, row in ipairs(positions) do list[i] = all[row] or "" end
-    out.words = always(list)
+    out.words = M.lazily(#positions, 0, function()
+      local all <const>, list <const> = c.words(), {}
+      for i, row in ipairs(positions) do list[i] = all[row] or "" end
+      return list
+    end)
   end
   return out
 end

@@ -1,4 +1,4 @@
---- Columns as core.csv_read gives them, to a frame.
+--- Columns as core.csv_read, core.json_lines and queries give them, to a frame.
 local core <const> = require "gibbous.core"
 local column <const> = require "gibbous.frame.column"
 local frame <const> = require "gibbous.frame"
@@ -25,10 +25,11 @@ local function one(c, index, read, path, decimal)
       out.fault = function() core.raise(code, message) end
       return out
     end
-    out.first = {line = c.line, sample = c.sample}
+    out.first = c.line > 0 and {line = c.line, sample = c.sample} or nil
   end
   out.source = {read.frame, index}                           -- where the text lies as it was read
-  out.words = column.lazily(function(most) return core.csv_text(read.frame, index, most) end)
+  out.words = column.lazily(read.rows, c.bytes + column.STRING * read.rows,
+    function(most) return core.csv_text(read.frame, index, most) end)
   return out
 end
 

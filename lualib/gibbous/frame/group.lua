@@ -56,6 +56,7 @@ return function(M)
     local list <const>, keys <const> = type(names) == "table" and names or {names}, {}
     if #list == 0 then core.raise("option", "group: a name or a list of names expected") end
     for i, name in ipairs(list) do keys[i] = M.column(self, name) end
+    local held <close> = core.account(M.KEY * #self * #list)  -- luacheck: ignore 211
     local labels <const>, k <const> = labels_of(keys)
     local first <const> = {}
     for i = #labels, 1, -1 do first[labels[i]] = i end

@@ -76,6 +76,7 @@ return function(M)
     if not M.is(other) then core.raise("option", "join: a frame expected, got " .. core.type(other)) end
     local o <const> = options.parse(opts, {on = "string|table|integer", how = {"inner", "left"}}, "join")
     local a <const>, b <const> = keys_of(self, other, o.on or {})
+    local held <close> = core.account(M.KEY * (#self + #other) * #a)  -- luacheck: ignore 211
     local left <const>, right <const> = pairs_of(row_keys(a, #self), row_keys(b, #other), o.how == "left")
     local at <const>, out <const> = core.tensor(left, {dtype = "i64"}):reshape(#left), {}
     for i, c in ipairs(M.columns(self)) do out[i] = column.take(c, at, function() return left end) end

@@ -3,6 +3,7 @@ local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local kernels <const> = require "gibbous.kernels"
+local named <const> = require "gibbous.frame.named"
 
 local M <const> = {}
 
@@ -11,8 +12,9 @@ M.missing = {"error", "mask"}
 
 local function count(mask) return math.tointeger(mask:to{dtype = "f64"}:sum():item()) end
 
---- Raises where t has a value that is not finite: how many there are and where the first is. rows: where t's rows come from.
-local function check_finite(t, what, hint, rows)
+--- Raises where t has a value that is not finite: how many there are and where the first is. rows: where t's rows come from;
+-- names: of its columns, nil where they have none.
+local function check_finite(t, what, hint, rows, names)
   local good <const> = t:isfinite()
   if good:all() then return end
   local at <const> = good:to{dtype = "f32"}:reshape(-1):argmin():item() - 1
@@ -21,7 +23,9 @@ local function check_finite(t, what, hint, rows)
   local row = at // columns + 1
   if rows then row = rows[row]:item() end
   local where = ("row %d"):format(row)
-  if t.ndim == 2 then where = ("%s, column %d"):format(where, at % columns + 1) end
+  local name <const> = names and names[at % columns + 1]
+  if name then where = ("%s, column '%s'"):format(where, name)
+  elseif t.ndim == 2 then where = ("%s, column %d"):format(where, at % columns + 1) end
   local text <const> = bad == 1 and ("%s: the value in %s is not finite"):format(what, where)
     or ("%s: %s are not finite, the first in %s"):format(what, counted(bad, "value"), where)
   core.raise("nan", text .. (hint or ""), {row = row, column = t.ndim == 2 and at % columns + 1 or nil,
@@ -84,8 +88,8 @@ function M.check(x, y, what, missing)
   local absent <const> = isnan(t)
   local masked <const> = count(absent)
   if masked == 0 or missing ~= "mask" then
-    check_finite(x, what .. ": x")
-    check_finite(t, what .. ": y", masked > 0 and '; missing = "mask" leaves such rows out' or nil)
+    check_finite(x, what .. ": x", nil, nil, named.of(inputs))
+    check_finite(t, what .. ": y", masked > 0 and '; missing = "mask" leaves such rows out' or nil, nil, named.of(y))
     return x, t
   end
   local keep <const> = {}
@@ -94,8 +98,8 @@ function M.check(x, y, what, missing)
   end
   local rows <const> = core.tensor(keep, {dtype = "i64"})
   local kept_x <const>, kept_y <const> = x:index(1, rows):eval(), t:index(1, rows):eval()
-  check_finite(kept_x, what .. ": x", nil, rows)
-  check_finite(kept_y, what .. ": y", nil, rows)
+  check_finite(kept_x, what .. ": x", nil, rows, named.of(inputs))
+  check_finite(kept_y, what .. ": y", nil, rows, named.of(y))
   return kept_x, kept_y, rows
 end
 

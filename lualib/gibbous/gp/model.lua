@@ -32,9 +32,12 @@ local PARTS <const> = {"kernel", "mean", "likelihood"}
 --   solve_info the solver's record behind the objective that was built last
 --   fitter     identity by which parameters know the model that fitted them last (gibbous.param)
 --   inner      the model that computes, where this one presents it; tasks: its number of outputs
+--   standardize scaling given   what the model scales itself (gp/scaling.lua): x and y are then scaled, given has them as they came
+--   names      of the columns of the data: {x, y, left} (gp/frames.lua); nil where they have none
 --   of_tasks points   of an inner model: its number of outputs, and the points (n, d) that its rows are of
 local FIELDS <const> = {"kernel", "mean", "likelihood", "x", "y", "absent", "solver", "active", "choice", "posterior", "state",
-  "info", "update", "solve_info", "fitter", "inner", "tasks", "of_tasks", "points"}
+  "info", "update", "solve_info", "fitter", "inner", "tasks", "of_tasks", "points", "standardize", "scaling",
+  "given", "names"}
 
 -- What new data make invalid, beside the caches of the class.
 local OF_DATA <const> = {"state", "active", "choice"}
@@ -115,7 +118,7 @@ local function index_of(class, methods, public, inherited)
       check_present(f, key)
       return methods[key]
     end
-    if public[key] then return f[key] end
+    if public[key] then return f.given and f.given[key] or f[key] end
     if inherited[key] then return M.fields(f.inner)[key] end
     object.no_field(class.what, key, methods, public, inherited)
   end
@@ -179,7 +182,7 @@ end
 --- The fields of an independent model that computes, without data: parameters are copied, explicit gb.params and networks shared.
 function M.copy_parts(f)
   return {kernel = f.kernel:copy(), mean = f.mean:copy(), likelihood = f.likelihood:copy(), solver = f.solver,
-    of_tasks = f.of_tasks, points = f.points}
+    of_tasks = f.of_tasks, points = f.points, standardize = f.standardize}
 end
 
 --- An independent model of the same class without data.
@@ -188,7 +191,7 @@ function M.bare(self)
   if not f.inner then return M.class(self).new(M.copy_parts(f)) end
   local inner <const> = M.bare(f.inner)
   M.fields(inner).solver = f.solver
-  return M.class(self).new{inner = inner, tasks = f.tasks, solver = f.solver}
+  return M.class(self).new{inner = inner, tasks = f.tasks, solver = f.solver, standardize = f.standardize}
 end
 
 --- An independent model of the same data, and its last report: all gb.params are copied, also those that other models share; what

@@ -14,9 +14,11 @@
 -- This file has the form of one output: y (n), as it is.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local covariance <const> = require "gibbous.gp.covariance"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local M <const> = {}
 
@@ -25,7 +27,7 @@ M.single = single
 
 function single.check(_, x, y, what, missing)
   local xs <const>, ys <const>, kept <const> = data.check(x, y, what, missing)
-  return named.carry(x, xs), named.carry(y, ys), kept
+  return xs, ys, kept
 end
 
 function single.fill(self, x, y, what, kept, given)
@@ -47,8 +49,9 @@ function single.weights(_, v) return v end
 -- Taking data -----------------------------------------------------------------------------------------------------------------
 
 --- Takes the data of a call in; x == nil: those that the model holds stay. Gives the number of missing values that were left out.
--- Where the data do not go with the model's kernel, mean or noise this raises, and the model keeps those it had.
-function M.take(self, x, y, what, missing)
+-- Where the data do not go with the model's kernel, mean or noise this raises, and the model keeps those it had. left: columns of a
+-- frame that they come from and that are no data.
+function M.take(self, x, y, what, missing, left)
   local form <const>, f <const> = model.class(self).observations, model.fields(self)
   if x == nil then
     data.check_session(what, f.x.device)
@@ -57,9 +60,14 @@ function M.take(self, x, y, what, missing)
     return f.y.numel - form.count(f.y)
   end
   local xs <const>, ys <const>, kept <const> = form.check(self, x, y, what, missing)
+  named.carry(x, xs)
+  named.carry(y, ys)
   if form.count(ys) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing)) end
   model.attempt(self, function()
-    form.fill(self, xs, ys, what, kept, kept and #core.as_tensor(y))
+    frames.remember(self, xs, ys, left)
+    local own_x <const>, own_y <const> = scaling.take(self, xs, ys, what)
+    form.fill(self, own_x, own_y, what, kept, kept and #core.as_tensor(y))
+    frames.label(self)
     covariance.check(model.core(self))
   end)
   return ys.numel - form.count(ys) + (kept and #core.as_tensor(y) - #xs or 0)

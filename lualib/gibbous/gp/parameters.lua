@@ -48,7 +48,7 @@ local function find(at, path)
   core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text))
 end
 
-local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true}
+local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true, standardize = true}
 
 --- Raises that a field of a model cannot be assigned, with the call that does what was meant. maker: "gb.gp.exact".
 function M.refuse_assignment(self, maker, key)

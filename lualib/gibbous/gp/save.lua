@@ -3,10 +3,12 @@
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
+local scaling <const> = require "gibbous.gp.scaling"
 local store <const> = require "gibbous.store_classes"
 local subject <const> = require "gibbous.subject"
 
-local M <const> = {FORMAT = "gibbous.model", VERSION = 1}
+-- A model is written in the oldest format that has all it holds: 2 has what a model scales, which a reader must not leave out.
+local M <const> = {FORMAT = "gibbous.model", VERSION = 2}
 
 --- A digest of metadata and tensors in one order: a file is accepted only if it is what was written.
 function M.checksum(texts, tensors)
@@ -27,7 +29,7 @@ end
 
 --- Writes a description and the tensors that it names.
 function M.write(path, described, tensors)
-  local texts <const> = {format = M.FORMAT, version = tostring(M.VERSION), library = core.version,
+  local texts <const> = {format = M.FORMAT, version = described.standardize and "2" or "1", library = core.version,
     model = core.json_encode(described)}
   texts.checksum = M.checksum(texts, tensors)
   core.safetensors_write(path, tensors, texts)
@@ -41,7 +43,8 @@ local function digest(x, y) return core.digest{x, core.where(y:eq(y), y, math.hu
 --- {n, d, dtype, digest} of the data of fields f; nil where there never were any.
 function M.data_facts(f)
   if f.x == nil then return f.absent end
-  return {n = #f.x, d = f.x.shape[2], dtype = f.x.dtype, digest = digest(f.x, f.y)}
+  local x <const>, y <const> = f.given and f.given.x or f.x, f.given and f.given.y or f.y
+  return {n = #x, d = x.shape[2], dtype = x.dtype, digest = digest(x, y)}
 end
 
 local methods <const> = {}
@@ -68,10 +71,11 @@ function methods.save(self, path, opts)
     kernel = w:value(g.kernel, "kernel"), mean = w:value(g.mean, "mean"), likelihood = w:value(g.likelihood, "likelihood"),
     solver = w:value(f.solver, "solver"), active = w:value(g.active, "active"), info = w:record(g.info, "info"),
     choice = w:record(g.choice, "choice"), class = not class.implied and class.name or nil, tasks = f.tasks, data = M.data_facts(f),
-    objects = w.objects,
+    objects = w.objects, names = f.names, standardize = scaling.write(w, f.standardize, "standardize"),
+    scaling = scaling.write(w, f.scaling, "scaling"),
   }
   if f.x and o.data ~= false then
-    described.x, described.y = w:value(f.x, "x"), w:value(f.y, "y")
+    described.x, described.y = w:value(scaling.held(self, "x"), "x"), w:value(scaling.held(self, "y"), "y")
     if o.caches ~= false then model.posterior(inner).write_state(w, inner, o.caches, described) end
   end
   M.write(path, described, w.tensors)

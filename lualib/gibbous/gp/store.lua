@@ -1,8 +1,10 @@
 --- Loading models from the files that m:save wrote (gp/save.lua). Loading runs no code of the file.
 local core <const> = require "gibbous.core"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local raised <const> = require "gibbous.raised"
+local scaling <const> = require "gibbous.gp.scaling"
 local save <const> = require "gibbous.gp.save"
 local solvers <const> = require "gibbous.solvers"
 local store <const> = require "gibbous.store_classes"
@@ -28,7 +30,7 @@ local function by_name(is)
   end
 end
 
-local SPEC <const> = {x = "tensor", y = "tensor", kernels = by_name(callable), means = by_name(callable),
+local SPEC <const> = {x = "tensor|frame", y = "tensor", kernels = by_name(callable), means = by_name(callable),
   priors = by_name(callable), functions = by_name(function(v) return callable(v) or type(v) == "table" end),
   warp = function(v) return callable(v), "a function" end}
 
@@ -46,7 +48,9 @@ local function open(path)
     fail(("saved by gibbous %s in format %d; this version, %s, reads up to format %d"):format(tostring(texts.library), version,
       core.version, save.VERSION))
   end
-  if version == nil or version < 1 then fail(("format 1 expected, got '%s'"):format(tostring(texts.version))) end
+  if version == nil or version < 1 then
+    fail(("format 1 to %d expected, got '%s'"):format(save.VERSION, tostring(texts.version)))
+  end
   if texts.checksum ~= save.checksum(texts, tensors) then
     fail "its checksum does not fit: the file was changed after it was saved"
   end
@@ -70,6 +74,17 @@ local function class_of(r, d)
   return model.class_named(name) or r:fail(("its class is unknown to this version: '%s'"):format(tostring(name)))
 end
 
+--- The names of columns that a file says; nil where it says none.
+local function names_of(r, saved)
+  if saved == nil then return nil end
+  for _, part in ipairs{"x", "y", "left"} do
+    for _, name in ipairs(r:list(saved)[part] and r:list(saved[part]) or {}) do
+      if type(name) ~= "string" then r:fail "its names of columns are damaged" end
+    end
+  end
+  return {x = saved.x, y = saved.y, left = saved.left}
+end
+
 --- A model without data.
 local function bare(r, d)
   local class <const> = class_of(r, d)
@@ -80,16 +95,36 @@ local function bare(r, d)
   local active <const> = d.active ~= nil and algorithm(r, d.active, words) or nil
   local parts <const> = {kernel = r:of(d.kernel, "gibbous.kernel"), mean = r:of(d.mean, "gibbous.mean"),
     likelihood = r:of(d.likelihood, "gibbous.likelihood"), active = active, info = r:value(d.info),
-    choice = r:value(d.choice), solver = solver}
-  if class.read then return class.read(r, parts, d) end
-  return class.new(parts)
+    choice = r:value(d.choice), solver = solver, standardize = scaling.read(r, d.standardize, true)}
+  local m <const> = class.read and class.read(r, parts, d) or class.new(parts)
+  local f <const> = model.fields(m)
+  f.scaling, f.names = scaling.read(r, d.scaling), names_of(r, d.names)
+  return m
+end
+
+--- Do the scalers and names of a file go with data x, y, and are there all scalers that its model asks for?
+local function columns_fit(f, x, y)
+  for part, t in pairs{x = x, y = y} do
+    local scaler <const> = f.scaling and f.scaling[part]
+    if f.standardize and f.standardize[part] and not scaler and #t > 0 then return false end
+    local width <const> = t.ndim == 1 and 1 or t.shape[2]
+    local mean <const> = scaler and scaler.mean
+    if mean and (mean.numel ~= width or mean.ndim ~= t.ndim - 1 or mean.dtype ~= t.dtype) then return false end
+    local names <const> = f.names and f.names[part]
+    if names and #names ~= width then return false end
+  end
+  return true
 end
 
 --- Gives a model its data, x (n, d) and y (n), or (n, T) of several outputs. The algorithm it has was decided for them.
 local function fill(m, x, y)
+  local f <const> = model.fields(m)
+  if not columns_fit(f, x, y) then core.raise("format", "its scalers or names of columns do not go with the data") end
+  x, y = scaling.restore(m, f.scaling or {}, x, y)
   local g <const> = model.fields(model.core(m))
   local active <const>, choice <const> = g.active, g.choice
   model.class(m).observations.fill(m, x, y, "load")
+  frames.label(m)
   g.active, g.choice = active, choice
 end
 
@@ -118,7 +153,8 @@ local function given_back(m, o)
   local f <const> = model.fields(m)
   local absent <const> = f.absent
   if not absent then core.raise("option", "load: the model was saved with its data") end
-  local x <const>, y <const> = model.class(m).observations.check(m, o.x, o.y, "load", "mask")
+  local given_x <const>, given_y <const> = frames.observed(m, o.x, o.y, nil, "load")
+  local x <const>, y <const> = model.class(m).observations.check(m, given_x, given_y, "load", "mask")
   local got <const> = save.data_facts{x = x:eval(), y = y:eval()}
   if got.digest ~= absent.digest then
     core.raise("option", ("load: these are not the data of the model: expected %d points, %d columns, %s, digest %s; got "
@@ -163,7 +199,7 @@ end
 -- the function or network of k:warp(f), if it does not come from gb.nn; functions = {name = f}: any other function by the name that
 -- the error asks for (of a gb.func, its own). A network given this way gets the values that were saved.
 -- Kernels made of the script's functions are checked: their values at a few fixed points are those that were saved.
--- x, y: the data of a model that was saved without them; they are checked. Without them it can only be fitted.
+-- x, y: the data of a model that was saved without them, or x = frame; they are checked. Without them it can only be fitted.
 -- Errors: io; format (not a model, damaged, or of a newer version); option (something must be given).
 ---@param path string
 ---@param opts table?
@@ -171,7 +207,7 @@ end
 function M.load(path, opts)
   local o <const> = options.parse(opts, SPEC, "gb.load")
   subject.path(path, 1, "gb.load(path)")
-  if (o.x == nil) ~= (o.y == nil) then core.raise("option", "load: x and y are given together") end
+  if (o.x == nil) ~= (o.y == nil) and not frames.is(o.x) then core.raise("option", "load: x and y are given together") end
   local described <const>, tensors <const> = open(path)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)
   if not ok then

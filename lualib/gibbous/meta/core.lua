@@ -356,6 +356,16 @@ function core.json_encode(v) end
 --- The value of JSON text; null is nil, a key that is there twice an error.
 function core.json_decode(text) end
 
+--- An entry in the ledger for so many bytes of lists, until it is closed or collected.
+function core.account(bytes) end
+
+--- The columns of JSON lines, as core.csv_read gives them.
+function core.json_lines(path) end
+
+--- true and the columns of a table in JSON, as core.csv_read gives them; or false and the value of another text.
+---@return boolean
+function core.json_read(path) end
+
 --- Sets the axes of a panel, of checked options.
 function core.figure_axes(f, panel, o) end
 
@@ -397,17 +407,23 @@ function core.figure_save(f, path, width, height, made) end
 ---@return string
 function core.figure_text(f, columns, rows, colour, ascii) end
 
---- This process ends when the process of that number does, and leaves no core file.
+--- This process ends when the process of that number does, and leaves no core file; guarded: it was started with a guard, and what it
+--- starts ends then, too.
 ---@param parent integer
-function core.bind(parent) end
+---@param guarded boolean?
+function core.bind(parent, guarded) end
+
+--- A process that ends the groups of guarded children, with all that they have started, when this one ends in whatever way, or closes it.
+function core.guard() end
 
 --- Starts a process with the environment of this one and the strings "NAME=value" of env; what it prints goes to the end of the file
 --- out. child:pid(), child:signal "int"|"kill"|"term"|"usr1", child:reap() -> {exit or signal, peak, user, system}. It is killed when
---- the value goes.
+--- the value goes. guard: its group is in those hands once it calls core.bind.
 ---@param argv string[]
 ---@param env string[]?
 ---@param out string?
-function core.child(argv, env, out) end
+---@param guard any
+function core.child(argv, env, out, guard) end
 
 --- The position of a child that has ended; nil where the seconds ran out.
 ---@param children any[]
@@ -481,6 +497,12 @@ function core.heed() end
 --- The signal that core.heed answered last, nil where none has come.
 ---@return "term"|"usr1"|nil
 function core.heeded() end
+
+--- true: Ctrl-C, SIGTERM and SIGUSR1 wait from now on, for what must be done whole; false: they come again, but for those that have
+--- waited, where those are to be forgotten.
+---@param on boolean
+---@param forget boolean?
+function core.defer(on, forget) end
 
 --- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
 ---@param seconds number

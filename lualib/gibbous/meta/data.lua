@@ -108,6 +108,34 @@ function gb.data.standardize(x) end
 ---```
 function gb.data.split(x, y, o) end
 
+---@class gibbous.data.synth.options
+---@field n? integer  rows; default: as many as the table has
+---@field seed? integer  default: 0
+
+--- What a synthetic table was made from.
+---@class gibbous.data.synth.truth
+---@field target string  the column that the process gives
+---@field lengthscale number  of the rbf kernel, in standard deviations of each input
+---@field noise number  share of the target's variance
+---@field seed integer  that was given
+local synth_truth = {}
+
+--- A table that looks like another one, for tests of scale without network or private data: numbers have the mean, deviation and range
+--- of their column, words and truth values their shares; the last column of numbers, the target, is a draw of a Gaussian process
+--- over the other numbers, of the column's mean and variance: an rbf kernel, by 256 random cosines. Nothing is missing, and the inputs do not depend on one another.
+---@param like gibbous.frame|string  a frame, a file, or the name of a customary set, which need not be here
+---@param o gibbous.data.synth.options?
+---@return gibbous.frame
+---@return gibbous.data.synth.truth
+--- Cost: 512 n d flops; O(n d) memory.
+--- Errors: option, io, format.
+--- Source: Rahimi & Recht (2007), Random Features for Large-Scale Kernel Machines.
+---```lua
+--- local f, truth = gb.data.synth("yacht", {n = 100})
+--- print(f, truth)
+---```
+function gb.data.synth(like, o) end
+
 ---@class gibbous.data.kfold.options
 ---@field k? integer  folds; default: 5
 ---@field seed? integer  default: 0

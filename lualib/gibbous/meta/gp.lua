@@ -13,6 +13,11 @@ gb.gp = {}
 ---@field noise? number|gibbous.param|gibbous.tensor  variance, in units of y squared: a number is free (0 is held), a tensor (n) is known
 ---@field likelihood? gibbous.likelihood  in place of noise
 ---@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; default: "auto"
+---@field standardize? boolean|gibbous.standardize.options  true: the model scales inputs and targets to mean 0 and standard deviation 1; kernel, mean and a noise that is a number are then of the scaled data; all that is asked and answered is in the units of the data
+
+---@class gibbous.standardize.options
+---@field x? boolean|gibbous.scaler  true, or a scaler that gb.data.standardize gave, of the inputs
+---@field y? boolean|gibbous.scaler  the same of the targets
 
 --- Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel). "direct" factors the (n, n) covariance; "cg" streams it through
 --- conjugate gradients and never stores it; "auto" takes the faster that fits the memory. The model copies what it is given: only
@@ -26,6 +31,9 @@ gb.gp = {}
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
 --- m:fit(x, x:sin(), {steps = 20})
 --- print(m:predict(gb.tensor{1.5, 2.5}).mean)
+--- local s = gb.gp.exact{kernel = gb.kernels.rbf{}, standardize = true}
+--- s:fit(1000 * x, 20 + 5 * x:sin(), {steps = 20})
+--- print(s:predict(gb.tensor{1500, 2500}).mean, s:value "kernel.lengthscale")
 ---```
 function gb.gp.exact(o) end
 
@@ -36,6 +44,7 @@ function gb.gp.exact(o) end
 ---@field noise? number|number[]|gibbous.param  one variance, or one per task (the default)
 ---@field mean? gibbous.mean|function|gibbous.block  of x; gb.means.constant{c_1, ..., c_T} has one per task
 ---@field solver? string|gibbous.solver  as of gb.gp.exact
+---@field standardize? boolean|gibbous.standardize.options  as of gb.gp.exact, each output by its own scale
 
 --- A model of T outputs, cov(f_t(x), f_s(z)) = kernel(x, z) B[t, s]; y is (n, T).
 --- Cost: a step takes O(n^3 + T^3 + n T (n + T)) where no cell of y is missing (Kronecker structure), else O(N^3) for N values.
@@ -68,7 +77,7 @@ function gb.gp.multitask(o) end
 function gb.gp.inducing_points(x, m, o) end
 
 ---@class gibbous.load.options
----@field x? gibbous.tensor  inputs of a model that was saved without its data
+---@field x? gibbous.tensor|gibbous.frame  inputs of a model that was saved without its data, or the frame that has both
 ---@field y? gibbous.tensor  observations of such a model
 ---@field kernels? table<string, function>  constructors of gb.kernels.define by name
 ---@field means? table<string, function>  constructors of gb.means.define by name
@@ -134,12 +143,14 @@ local multitask = {}
 ---@field budget? integer|string  bytes or "1 GiB": every evaluation is planned within it, or refused
 ---@field missing? "error"|"mask"  NaN in y raises, or its values are left out; default: "error"
 ---@field resume? gibbous.info  of a fit that was interrupted or reached its steps: it goes on, as if it had not ended; 'steps' counts all
+---@field inputs? string[]  of a frame: the columns that are inputs; default: all but the targets
 
 --- Fits all free parameters to data: m:fit(x, y, o), or m:fit(o) to those that the model holds. It begins at the values given; a
 --- value that is not given begins at the scale of the data. The best point seen is kept, also when the fit is interrupted. m:fit{resume = report}
 --- goes on where that fit ended (L-BFGS memory, Adam moments, number of the start), with the bits of one that never ended.
----@param x gibbous.tensor  (n, d) or (n), in units of the lengthscales
----@param y gibbous.tensor  (n), of several outputs (n, T)
+--- m:fit(frame, "y", o): of the columns of a frame, which the model knows by name from then on; {"y1", "y2"} are several outputs.
+---@param x gibbous.tensor|gibbous.frame  (n, d) or (n), in units of the lengthscales unless the model scales them
+---@param y gibbous.tensor|string|string[]  (n), of several outputs (n, T); of a frame the names of the targets
 ---@param o gibbous.model.fit.options?
 ---@return gibbous.info
 ---@overload fun(self: gibbous.model, o?: gibbous.model.fit.options): gibbous.info
@@ -149,6 +160,9 @@ local multitask = {}
 --- local x = gb.linspace(0, 6, 30)
 --- local m = gb.gp.exact{kernel = gb.kernels.matern52{}, noise = 0.1}
 --- print(m:fit(x, x:sin(), {steps = 20}).converged)
+--- local f = gb.data.frame{t = x, y = x:sin()}
+--- m:fit(f, "y", {steps = 5})
+--- print(m:predict(f:head(2)).mean, m)
 ---```
 function model:fit(x, y, o) end
 
@@ -159,7 +173,7 @@ function model:fit(x, y, o) end
 
 --- A lazy record of f and y at new points. Nothing is computed until a field is looked at, and it stays what it is when parameters are
 --- set later.
----@param x gibbous.tensor  (m, d) or (m)
+---@param x gibbous.tensor|gibbous.frame  (m, d) or (m); of a frame the columns of the model's inputs, found by name
 ---@param o gibbous.model.predict.options?
 ---@return gibbous.prediction
 --- Cost: mean one pass over n m pairs; variances O(n^2 m), or a solve a point; once for the parameters a factor, O(n^3), or a solve.
@@ -178,11 +192,12 @@ function model:predict(x, o) end
 ---@field variance? "exact"|"cached"  as of predict
 ---@field rank? integer  as of predict
 
---- How well new observations are predicted, as numbers.
----@param x gibbous.tensor  (m, d) or (m)
+--- How well new observations are predicted, as numbers. m:score(frame, o): of the rows of a frame.
+---@param x gibbous.tensor|gibbous.frame  (m, d) or (m)
 ---@param y gibbous.tensor  (m), of several outputs (m, T)
 ---@param o gibbous.model.score.options?
 ---@return gibbous.score
+---@overload fun(self: gibbous.model, frame: gibbous.frame, o?: gibbous.model.score.options): gibbous.score
 --- Cost: a prediction's mean and y_var. Errors: option, shape, dtype, nan; those of a prediction.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
@@ -196,11 +211,12 @@ function model:score(x, y, o) end
 ---@field missing? "error"|"mask"  rows where y is NaN: raise, or are left out; default: "error"
 
 --- A new model that has also seen k more points; parameters are not fitted again, and the old model stays as it is. With y (b, k) it
---- gives b fantasies, which only predict, all at once.
----@param x gibbous.tensor  (k, d) or (k); (b, k, d): points of their own for each fantasy
+--- gives b fantasies, which only predict, all at once. m:condition(frame, o): on the rows of a frame. What the model scales keeps its scale.
+---@param x gibbous.tensor|gibbous.frame  (k, d) or (k); (b, k, d): points of their own for each fantasy
 ---@param y gibbous.tensor  (k); (b, k); of several outputs (k, T)
 ---@param o gibbous.model.condition.options?
 ---@return gibbous.gp.exact|gibbous.gp.multitask|gibbous.gp.fantasies
+---@overload fun(self: gibbous.model, frame: gibbous.frame, o?: gibbous.model.condition.options): gibbous.gp.exact|gibbous.gp.multitask
 --- Cost: O(n^2 k) where the old model was ready for predictions; m.update says what it took.
 --- Errors: option, shape, dtype, nan; not_pd.
 ---```lua
@@ -257,11 +273,12 @@ function model:log_marginal_likelihood(o) end
 ---@field budget? integer|string  bytes or "1 GiB"
 ---@field objective? "mll"|"loo"  as of fit
 ---@field missing? "error"|"mask"  as of fit
+---@field inputs? string[]  as of fit
 
 --- The plan of one training step, the objective with its gradients: m:plan(x, y, o), or m:plan(o) for the data that the model holds.
 --- Computes nothing.
----@param x gibbous.tensor  (n, d) or (n); gb.empty(n, d) is welcome
----@param y gibbous.tensor  (n)
+---@param x gibbous.tensor|gibbous.frame  (n, d) or (n); gb.empty(n, d) is welcome
+---@param y gibbous.tensor|string|string[]  (n); of a frame as of fit
 ---@param o gibbous.model.plan.options?
 ---@return gibbous.plan
 --- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
@@ -279,6 +296,19 @@ function model:plan(x, y, o) end
 --- print(gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}:get "kernel.lengthscale")
 ---```
 function model:get(path) end
+
+--- The value of a parameter in the units of the data: that of m:get(path), unless the model scales its data (standardize = true). A
+--- lengthscale of several scaled columns becomes one a column.
+---@param path string
+---@return gibbous.tensor
+--- Errors: option for an unknown path, or a parameter whose value cannot be told in these units, as one of a function of the script.
+---```lua
+--- local x = gb.linspace(0, 6000, 30)
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, standardize = true}
+--- m:fit(x, 20 + (x / 1000):sin(), {steps = 5})
+--- print(m:value "kernel.lengthscale", m:get "kernel.lengthscale")
+---```
+function model:value(path) end
 
 --- Sets parameters by path, all or none: m:set("kernel.lengthscale", 0.3), or m:set{["kernel.variance"] = 2, ...}. Gives the model.
 ---@param path string|table

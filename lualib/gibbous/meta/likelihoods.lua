@@ -19,6 +19,7 @@ gb.likelihoods = {}
 ---@field log_variance any?  of heteroscedastic: g
 ---@field latent gibbous.param?  of heteroscedastic: the values of g at its places, whitened
 ---@field places any?  of heteroscedastic: where g is held
+---@field unit number?  of fixed, in a model that scales its targets: what the variances are divided by there
 ---@field count integer?  of fixed: the number of observations
 local likelihood = {}
 
@@ -169,3 +170,20 @@ function likelihood:set_floor(y) end
 --- print(gb.likelihoods.fixed{1, 2, 3}:of_rows(gb.tensor({1, 3}, {dtype = "i64"}), 3, "example"))
 ---```
 function likelihood:of_rows(keep, count, what) end
+
+--- The likelihood for targets that were divided by sd: known variances stay in units of the data, and the model divides them; models
+--- call it.
+---@param sd gibbous.tensor?  one number; nil: the targets are as they are
+---@return gibbous.likelihood
+---```lua
+--- print(gb.likelihoods.fixed{1, 2}:in_units(gb.tensor(2)):variance(gb.ones(2, 1)))
+---```
+function likelihood:in_units(sd) end
+
+--- Known variances in the units of the targets that the model holds; models call it.
+---@param v gibbous.tensor
+---@return gibbous.tensor
+---```lua
+--- print(gb.likelihoods.fixed{1, 2}:scaled(gb.tensor{3, 4}))
+---```
+function likelihood:scaled(v) end

@@ -143,6 +143,27 @@ function gb.plot.convergence(curves, o) end
 ---```
 function gb.plot.memory(plan, o) end
 
+---@class gibbous.plot.sweep.options
+---@field kind? "parallel"|"slice"|"heat"|"curve"|"importance"|"timeline"|"pareto"  "parallel": coordinates; "slice": the metric against each parameter; "heat": against two; "curve": progress, what trials reported; "importance": what its variance comes from; default: "parallel"
+---@field metric? string  a number of the results; default: that of the study
+---@field goal? "min"|"max"  default: that of the study
+---@field x? string  of "heat" and "pareto": the horizontal axis
+---@field y? string  of "heat": the vertical axis
+---@field where? table|string  {parameter = value}: trials of these values alone
+---@field store? string  the folder of the store, where it is not NAME.gibbous
+---@field title? string  above the figure
+
+--- The figures of `gibbous sweep plot` in a script, of the trials that a sweep has so far; nothing in the store changes.
+---@param sweep string|gibbous.sweep  the name of a sweep whose store is NAME.gibbous, the folder of a store, or a gb.sweep value
+---@param o gibbous.plot.sweep.options?
+---@return gibbous.figure
+--- Errors: io where there is no store; option.
+---```lua
+--- local ok, fig = pcall(gb.plot.sweep, "study", {kind = "importance"})
+--- print(ok and fig or fig.message)                     -- there is no sweep in study.gibbous
+---```
+function gb.plot.sweep(sweep, o) end
+
 ---@class gibbous.plot.kernel.options
 ---@field range? number[]  {low, high} of the input that moves
 ---@field columns? integer  of the inputs; default: those of the model's data, else 1

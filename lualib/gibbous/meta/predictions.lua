@@ -172,5 +172,5 @@ local leave_one_out = {}
 ---@field noise_known boolean  false: the noise of these y is not known, and figures are as if there were none
 ---@field masked integer  rows left out by missing = "mask"
 ---@field converged boolean  false: some solve behind these figures missed its tolerance
----@field tasks table[]  of several outputs: the figures of each
+---@field tasks table[]  of several outputs: the figures of each, and the name of its column where there is one
 local score = {}

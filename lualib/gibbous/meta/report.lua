@@ -56,7 +56,7 @@ function report:code(text) end
 
 --- A table; a click on a heading sorts it. A cell is a number, string, boolean or nil, or {text =, value =, strong = true}: what is shown,
 --- by which number it sorts, in bold.
----@param rows table  rows of cells, of which the first is the headings unless there are columns; or records; or a tensor (n, m) or (n)
+---@param rows table  rows of cells, of which the first is the headings unless there are columns; or records; or a tensor (n, m) or (n); or a frame; or a model, whose parameters are told
 ---@param o gibbous.report.table.options?
 ---@return gibbous.report
 --- Errors: option, shape.

@@ -32,6 +32,9 @@ command["gibbous attach [PID] [--json]"] = true
 --- Data sets: those that are known or found; what is known of one, is its file the expected one, where is it, how to cite it.
 command["gibbous data list|info|verify|path|cite [NAME..]"] = true
 
+--- Writes a table that looks like that of a file or of a customary set, which need not be here: ?gb.data.synth.
+command["gibbous data synth --like FILE|NAME --out OUT.csv [--rows N] [--seed S]"] = true
+
 --- The usage, or what the documentation says of a topic: a name (gb.gp.exact, m:fit) or words.
 command["gibbous help [topic]"] = true
 
@@ -46,16 +49,17 @@ command["gibbous sweep VERB SCRIPT|STORE"] = true
 
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
 --- line goes on where it was interrupted. -j N: processes at once. --limit BYTES: for all of them together. --store DIR.
---- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. Behind --: words of the script. The
---- status is 3 where trials failed, 130 after Ctrl-C, 143 after SIGTERM, 99 after SIGUSR1.
+--- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. --journal: a store of files, without
+--- locks. Behind --: words of the script. The status is 3 where trials failed, 130 after Ctrl-C, 143 after SIGTERM, 99 after SIGUSR1.
 command["gibbous sweep run SCRIPT"] = true
 
 --- Helps to run a study: any number of workers, of one machine or several, share its store and take what nobody has. They are started by
 --- whatever there is: `parallel -N0 gibbous sweep work study.lua ::: $(seq 4)`, `mpirun -np 4 gibbous sweep work study.lua`, or a job of
 --- Slurm (gibbous sweep slurm). SIGUSR1 and SIGTERM end its trials, give them back, and end it with status 99: start it again.
+--- -j, --limit, --store, --keep-going, --quiet: as for run.
 command["gibbous sweep work SCRIPT"] = true
 
---- The trials that a run would start, the bytes and seconds of each cell, and what does not fit.
+--- The trials that a run would start, the bytes and seconds of each cell, and what does not fit. -j, --limit, --store: as for run.
 command["gibbous sweep plan SCRIPT"] = true
 
 --- How a study stands, each second again at a terminal, until q or its end; elsewhere once. It only reads.
@@ -74,6 +78,14 @@ command["gibbous sweep rerun SCRIPT|STORE [N ...]"] = true
 --- NAME,...: fields that may differ, as seconds do.
 command["gibbous sweep replay SCRIPT N"] = true
 
+--- Hands out a trial of the study to whatever calls this: its number, parameters, seed and folder; --json: as an object, null where
+--- there is none now. A search that learns names the next cell. The trial is that of the calling process (--holder PID: of
+--- another), and pending again when that ends without `tell`. --store DIR, --journal: as for run.
+command["gibbous sweep ask SCRIPT"] = true
+
+--- Says what a trial that was handed out came to: the metric, or a JSON object of results; --failed MESSAGE instead where it failed.
+command["gibbous sweep tell SCRIPT|STORE N RESULT"] = true
+
 --- Means and standard errors by parameters, with the best of each row by paired tests. --rows A,B --cols C --group A --metric NAME --goal
 --- min|max --where A=VALUE --fmt text|md|latex|csv --se|--sd --level 0.05 --out FILE.
 command["gibbous sweep table SCRIPT|STORE"] = true
@@ -86,6 +98,7 @@ command["gibbous sweep diff SCRIPT|STORE A B"] = true
 command["gibbous sweep plot SCRIPT|STORE"] = true
 
 --- One row a trial, with all digits: --fmt csv|jsonl|json, --out FILE. --reports: what trials told on the way. --all: older ones too.
+--- --fmt optuna: a journal file that Optuna and its dashboard open.
 command["gibbous sweep export SCRIPT|STORE"] = true
 
 --- A study as one HTML file, NAME.html or --out FILE: tables, figures, failures, trials, provenance. It needs no network.

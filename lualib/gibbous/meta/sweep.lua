@@ -3,10 +3,12 @@
 ---@class gibbous
 local gb = {}
 
---- The options of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
---- does; every other key names an option and has {default, "help"}, or default, help, type ("string", "integer", "number",
---- "boolean"), choices, required, min, max and short (a letter). The words are those of arg: --lr=0.05, --lr 0.05, --no-json.
---- Wrong words end the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints its options, for shells.
+--- The words of a script, declared once: types, help, errors and completion come from the declaration. given[1]: what the script
+--- does; a name as key is an option and has {default, "help"}, or default, help, type ("string", "integer", "number", "boolean"),
+--- choices, required, min, max and short (a letter). Tables without a key are words that have a place, in this order: {"file", help =,
+--- type =, choices =, min =, max =, default =, n =}; n "+" is a list of one or more, "*" of any number, 3 of three, "?" one or none.
+--- The words are those of arg: --lr=0.05, --lr 0.05, --no-json; behind a -- nothing is an option. Wrong words, too few or too many end
+--- the script with status 2, --help with 0; with GIBBOUS_COMPLETE set it prints what may be typed, for shells.
 ---@param given table
 ---@return table
 --- Errors: option, of the declaration.
@@ -15,6 +17,9 @@ local gb = {}
 --- _G.arg = {[0] = "fit.lua", "--lr=0.05"}              -- as gibbous fit.lua --lr=0.05 has it
 --- local o = gb.cli{"Fits a model.", lr = {0.1, "learning rate"}, json = {false, "prints JSON"}}
 --- print(o.lr, o.json)
+--- _G.arg = {[0] = "join.lua", "a.csv", "b.csv", "out.csv"}
+--- local w = gb.cli{"Joins tables.", {"file", help = "tables to read", n = "+"}, {"out", help = "the table to write"}}
+--- print(#w.file, w.out)
 --- _G.arg = before
 ---```
 function gb.cli(given) end
@@ -22,9 +27,9 @@ function gb.cli(given) end
 ---@class gibbous.sweep.options
 ---@field name string  a word: the store is the folder NAME.gibbous
 ---@field run function  run(p, trial): p are the parameters, trial a gibbous.sweep.trial; gives a number, or a table of plain values
----@field space? table<string, any>  lists of values by name; for a search also ranges
+---@field space? table<string, any>  lists of values by name; for a search also ranges; gb.sweep.when(...) of either
 ---@field repeats? integer|table<string, any[]>  how often each cell is tried, or lists by name; default: 1
----@field search? "grid"|"random"|"sobol"|"gp"  default: "grid"
+---@field search? "grid"|"random"|"sobol"|"gp"|"tpe"  default: "grid"
 ---@field trials? integer  cells that a search draws
 ---@field seed? integer  of the search and of all trials; default: 0
 ---@field metric? string  the field of the result that is compared
@@ -57,7 +62,7 @@ gb.sweep = {}
 ---```
 function gb.sweep.range(first, last, step) end
 
---- An axis of numbers between low and high, all equally likely; for search = "random", "sobol" and "gp".
+--- An axis of numbers between low and high, all equally likely; for every search but "grid".
 ---@param low number
 ---@param high number
 ---@return gibbous.sweep.range
@@ -91,15 +96,26 @@ function gb.sweep.log_uniform(low, high) end
 ---```
 function gb.sweep.integers(low, high, o) end
 
+--- An axis that a cell has only where other axes have these values: p.period is nil in the others.
+---@param condition table<string, any>  by the name of an axis that lists values: one of them, or a list
+---@param axis any[]|gibbous.sweep.range
+---@return gibbous.sweep.when
+--- Errors: option.
+---```lua
+--- print(gb.sweep{name = "kinds", run = function(p) return #p.kernel + (p.period or 0) end, space = {
+---   kernel = {"rbf", "periodic"}, period = gb.sweep.when({kernel = "periodic"}, {0.5, 1, 2})}})
+---```
+function gb.sweep.when(condition, axis) end
+
 --- A study: a value, as gb.sweep{...} made it. Prints as text.
 ---@class gibbous.sweep
 ---@field name string  of its store
 ---@field run function  of parameters and trial
----@field search string  "grid", "random", "sobol" or "gp"
+---@field search string  "grid", "random", "sobol", "gp" or "tpe"
 ---@field seed integer  of the search and of all trials
 ---@field goal string  "min" or "max"
 ---@field share integer  trials on one GPU at once
----@field space table[]  its axes: {name, values} or {name, range}, by name
+---@field space table[]  its axes: {name, values} or {name, range}, by name; condition, where an axis depends on others before it
 ---@field repeats table[]  the same
 ---@field trials integer?  cells of a search
 ---@field metric string?  the field of the result that is compared
@@ -117,6 +133,12 @@ local sweep = {}
 ---@field log boolean  are ratios equally likely, not differences?
 ---@field whole boolean  are its values integers?
 local range = {}
+
+--- An axis that depends on others. Prints as text.
+---@class gibbous.sweep.when
+---@field condition table<string, any>  values by the name of an axis
+---@field axis any  a list of values, or a range
+local when = {}
 
 --- What the function of a study gets beside its parameters: one trial.
 ---@class gibbous.sweep.trial

@@ -4,7 +4,9 @@ local counted <const> = require "gibbous.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local kernels <const> = require "gibbous.kernels"
 local metrics <const> = require "gibbous.gp.report.metrics"
+local named <const> = require "gibbous.frame.named"
 local options <const> = require "gibbous.options"
+local units <const> = require "gibbous.gp.report.units"
 local vector <const> = require "gibbous.plot.style".vector
 
 local M <const> = {}
@@ -87,9 +89,11 @@ end
 function M.kernel(k, opts)
   local what <const> = "gb.plot.kernel"
   local o <const> = options.parse(opts, {title = "string", range = "table", columns = "count"}, what)
-  local columns = o.columns
+  local columns, along = o.columns, ""
   if core.type(k) == "gp.exact" then
     columns = columns or k.x and k.x.shape[2]
+    local name <const> = k.x and named.column(k.x, 1)
+    along = (name and " of " .. name or "") .. (units.scales(k) and ", standardized" or "")
     k = k.kernel
   end
   if not kernels.is(k) then
@@ -108,7 +112,7 @@ function M.kernel(k, opts)
   local _ <const>, coarse <const> = points(80)
   local origin <const> = fine:slice(1, 1, 1) * 0
   local fig <const> = figure{rows = 1, cols = 2, title = o.title or tostring(k)}
-  fig:axes{xlabel = "r", ylabel = "k(0, r)"}:line(axis:squeeze(2), k(origin, fine):reshape(-1))
+  fig:axes{xlabel = "r" .. along, ylabel = "k(0, r)"}:line(axis:squeeze(2), k(origin, fine):reshape(-1))
   fig:panel(1, 2):axes{xlabel = "z", ylabel = "x", aspect = "equal"}:heatmap(k(coarse, coarse), {x = {lo, hi}, y = {lo, hi}})
   return fig
 end

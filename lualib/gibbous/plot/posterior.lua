@@ -77,7 +77,17 @@ local function input_name(s, k)
   return s.o.names and s.o.names[k] or s.o.xlabel or s.data and named.column(s.data, k) or s.d > 1 and "x" .. k or "x"
 end
 
-local function output_name(s) return s.o.ylabel or s.data and named.column(s.model.y, 1) or "y" end
+--- The name of the outputs, or of one of several.
+local function output_name(s, task)
+  local own <const> = s.data and named.column(s.model.y, task or 1)
+  if not task then return s.o.ylabel or own or "y" end
+  return own and (s.o.ylabel and ("%s, %s"):format(s.o.ylabel, own) or own) or ("%s, task %d"):format(s.o.ylabel or "y", task)
+end
+
+--- The name of the output that slices are of.
+local function drawn_name(s)
+  return output_name(s, s.task and named.column(s.model.y, s.task) and s.task or nil)
+end
 
 --- The range of a column of the data with a margin; of no data, 0 to 1.
 local function range_of(column)
@@ -128,7 +138,7 @@ local function curves(s)
     local of <const> = s.tasks and task or nil
     local panel <const> = fig:panel(task - first + 1)
     if of then
-      panel:axes{xlabel = task == last and input_name(s, 1) or nil, ylabel = ("%s, task %d"):format(output_name(s), of),
+      panel:axes{xlabel = task == last and input_name(s, 1) or nil, ylabel = output_name(s, of),
         legend = task > first and "off" or nil}
     end
     draw_curve(panel, s, input(s, points, 1), p, of)
@@ -180,7 +190,7 @@ local function slices(s)
     local mask <const> = core.eye(s.d, {dtype = s.data.dtype}):select(1, k):unsqueeze(1)
     local points <const> = (centre:unsqueeze(1) * (1 - mask) + xs:unsqueeze(2) * mask):eval()
     local panel <const> = fig:panel((i - 1) // columns + 1, (i - 1) % columns + 1)
-    panel:axes{xlabel = input_name(s, k), ylabel = (i - 1) % columns == 0 and output_name(s) or nil,
+    panel:axes{xlabel = input_name(s, k), ylabel = (i - 1) % columns == 0 and drawn_name(s) or nil,
       legend = i > 1 and "off" or nil}
     local low <const>, high <const> = draw_curve(panel, s, input(s, points, k), s.model:predict(points), s.task)
     lowest, highest = math.min(lowest, low), math.max(highest, high)

@@ -19,15 +19,26 @@ end
 -- What the words of a command come from, where the call does not list them: a line of a shell that prints them.
 local ASKED <const> = {example = "gibbous completion examples"}
 
---- {name, line, words, names = whether names of the library are what it takes}, one a command, in the order of the entries.
+--- The options that the text of an entry names, apart from code: "--limit" and "-j".
+local function options_of(text)
+  local list <const>, seen <const> = {}, {}
+  for word in (" " .. text:gsub("`.-`", "")):gmatch "[%s(|](%-%-?%a[%a-]*)" do
+    if not seen[word] then seen[word], list[#list + 1] = true, word end
+  end
+  return list
+end
+
+--- {name, line, words, names = whether names of the library are what it takes, verbs}, one a command, in the order of the entries.
+-- words: what it takes. verbs: where it has entries of its own for them, {name, words}, words: the options of each.
 local function commands()
   local list <const>, by_name <const> = {}, {}
   for _, e in ipairs(reference.all()) do
     local name <const>, rest = (e.kind == "command" and e.call or ""):match "^gibbous (%l+)(.*)$"
-    if name and by_name[name] then           -- a verb of a command
-      table.insert(by_name[name].words, rest:match "^ (%l+)")
+    if name and by_name[name] then
+      local verbs <const> = by_name[name].verbs
+      verbs[#verbs + 1] = {name = rest:match "^ (%l+)", words = options_of(e.text)}
     elseif name and name ~= "script" then
-      list[#list + 1] = {name = name, line = e.line, words = words_of(rest), names = rest:find("topic", 1, true) ~= nil}
+      list[#list + 1] = {name = name, line = e.line, words = words_of(rest), names = rest:find("topic", 1, true) ~= nil, verbs = {}}
       by_name[name] = list[#list]
     end
   end
@@ -54,12 +65,23 @@ local function joined(list, key)
   return table.concat(out, " ")
 end
 
---- Calls write(name, asked, words) for each command that takes words: those, and what a line of a shell prints, nil for none.
-local function each_group(list, write)
+--- Calls write(name, asked, words) for each command without verbs that takes words: those, and what a line of a shell prints, nil
+-- for none; and verbs(command) for each that has verbs.
+local function each_group(list, write, verbs)
   for _, c in ipairs(list) do
     local asked <const> = c.names and "gibbous completion names" or ASKED[c.name]
-    if asked or #c.words > 0 then write(c.name, asked, joined(c.words)) end
+    if #c.verbs > 0 then verbs(c)
+    elseif asked or #c.words > 0 then write(c.name, asked, joined(c.words)) end
   end
+end
+
+--- Cases of a shell, one for each verb that has options. form: of its name and its options.
+local function cases_of(verbs, form)
+  local out <const> = {}
+  for _, v in ipairs(verbs) do
+    if #v.words > 0 then out[#out + 1] = form:format(v.name, joined(v.words)) end
+  end
+  return table.concat(out)
 end
 
 local function bash()
@@ -67,6 +89,18 @@ local function bash()
   each_group(all, function(name, asked, words)
     cases[#cases + 1] = ('    %s) mapfile -t COMPREPLY < <(compgen -W "%s" -- "$word") ;;\n'):format(name,
       asked and ("$(%s) %s"):format(asked, words):gsub(" $", "") or words)
+  end, function(c)
+    cases[#cases + 1] = ([=[
+    %s)
+      local options="%s"
+      if ((COMP_CWORD > 2)); then
+        case ${COMP_WORDS[2]} in
+%s          *) options= ;;
+        esac
+        [[ $word == -* ]] || options=    # the others are files
+      fi
+      mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word") ;;
+]=]):format(c.name, joined(c.verbs, "name"), cases_of(c.verbs, '          %s) options="%s" ;;\n'))
   end)
   return ([=[
 # bash completion of gibbous: source <(gibbous completion bash)
@@ -109,7 +143,20 @@ end
 local function zsh()
   local all <const>, cases <const> = commands(), {}
   each_group(all, function(name, asked, words)
-    cases[#cases + 1] = ("    %s) compadd -- %s ;;\n"):format(name, (asked and ('${(f)"$(%s)"} '):format(asked) or "") .. words)
+    cases[#cases + 1] = ("    %s) compadd -- %s || _files ;;\n"):format(name,
+      ((asked and ('${(f)"$(%s)"} '):format(asked) or "") .. words):gsub(" $", ""))
+  end, function(c)
+    cases[#cases + 1] = ([=[
+    %s)
+      if ((CURRENT == 3)); then
+        compadd -- %s
+      elif [[ $words[CURRENT] == -* ]]; then
+        case $words[3] in
+%s        esac
+      else
+        _files
+      fi ;;
+]=]):format(c.name, joined(c.verbs, "name"), cases_of(c.verbs, "          %s) compadd -- %s ;;\n"))
   end)
   return ([=[
 #compdef gibbous
@@ -135,6 +182,7 @@ _gibbous() {
   case $words[2] in run) script=$words[3] ;; sweep) script=$words[4] ;; esac
   if [[ $script == *.lua ]] && grep -qs '[.]cli\>' -- $script; then
     compadd -- ${(f)"$(GIBBOUS_COMPLETE=1 gibbous $script </dev/null 2>/dev/null)"}
+    [[ $PREFIX == -* ]] || _files
     return
   fi
   case $words[2] in
@@ -166,7 +214,15 @@ local function fish()
   end
   each_group(all, function(name, asked, words)
     local what <const> = (asked and ("(%s) "):format(asked) or "") .. words
-    add(("'__fish_seen_subcommand_from %s'"):format(name), (name == "sweep" and "" or "-f ") .. "-a " .. quoted(what))
+    add(("'__fish_seen_subcommand_from %s'"):format(name), "-f -a " .. quoted((what:gsub(" $", ""))))
+  end, function(c)
+    local here <const>, names <const> = "__fish_seen_subcommand_from " .. c.name, joined(c.verbs, "name")
+    add(("'%s; and not __fish_seen_subcommand_from %s'"):format(here, names), "-f -a " .. quoted(names))
+    for _, v in ipairs(c.verbs) do
+      if #v.words > 0 then
+        add(("'%s; and __fish_seen_subcommand_from %s'"):format(here, v.name), "-a " .. quoted(joined(v.words)))
+      end
+    end
   end)
   lines[#lines + 1] = FISH_SCRIPT
   return table.concat(lines, "\n") .. "\n"

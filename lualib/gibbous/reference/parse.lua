@@ -136,7 +136,8 @@ end
 --- The words of a command that are typed as they are: ":time" of ":time expr", "gibbous help" of "gibbous help [topic]", with the
 -- verb of a command that has verbs.
 function M.command_name(call)
-  return call:match "^:%l+" or call:match "^gibbous sweep %l+" or call:match "^gibbous %l+" or call:match "^%S+"
+  return call:match "^:%l+" or call:match "^gibbous sweep %l+" or call:match "^gibbous data synth" or call:match "^gibbous %l+"
+    or call:match "^%S+"
 end
 
 local function fill(e, comment)

@@ -29,9 +29,11 @@ local function cell(v)
   return escaped(v):gsub("\n", "<br>"), nil
 end
 
+local LONG <const> = 30                    -- bytes of a text that gets a wider column
+
 local function td(v)
   local html <const>, value <const> = cell(v)
-  if not value then return "<td>" .. html .. "</td>" end
+  if not value then return (#html > LONG and "<td class=t>" or "<td>") .. html .. "</td>" end
   return ('<td class=n data-v="%.17g">%s</td>'):format(value, html)
 end
 
@@ -51,10 +53,23 @@ end
 
 function parts.code(p) return "<pre>" .. escaped(p.text) .. "</pre>" end
 
+--- Has every cell of a column that is not empty a number? And is there one?
+local function is_of_numbers(rows, k)
+  local found = false
+  for _, row in ipairs(rows) do
+    local html <const>, value <const> = cell(row[k])
+    if html ~= "" and not value then return false end
+    found = found or value ~= nil
+  end
+  return found
+end
+
 function parts.table(p)
   local out <const> = {"<div class=wide><table class=sorts>", p.caption and "<caption>" .. escaped(p.caption) .. "</caption>" or "",
     "<thead><tr>"}
-  for _, name in ipairs(p.top) do out[#out + 1] = "<th tabindex=0>" .. escaped(name) .. "</th>" end
+  for k, name in ipairs(p.top) do
+    out[#out + 1] = ("<th tabindex=0%s>%s</th>"):format(is_of_numbers(p.rows, k) and " class=n" or "", escaped(name))
+  end
   out[#out + 1] = "</tr></thead><tbody>"
   for _, row in ipairs(p.rows) do
     local cells <const> = {}
@@ -87,8 +102,9 @@ end
 -- The page --------------------------------------------------------------------------------------------------------------------
 
 local STYLE <const> = [[
-:root{color-scheme:light dark;--ink:#1d1d24;--soft:#5c5c68;--line:#d9d9e0;--back:#fff;--code:#f5f5f8}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e6ec;--soft:#a0a0ac;--line:#3a3a44;--back:#17171b;--code:#212127}}
+:root{--ink:#1d1d24;--soft:#5c5c68;--line:#d9d9e0;--back:#fff;--code:#f5f5f8}
+@media screen and (prefers-color-scheme:dark){
+:root{color-scheme:dark;--ink:#e6e6ec;--soft:#a0a0ac;--line:#3a3a44;--back:#17171b;--code:#212127}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem 1rem 4rem;max-width:60rem;background:var(--back);color:var(--ink);
 font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
@@ -96,9 +112,9 @@ h1{font-size:1.7rem;line-height:1.2;margin:.5rem 0 1rem}h2{font-size:1.2rem;marg
 h3{font-size:1rem;margin:1.4rem 0 .4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding-bottom:.3rem}
-th,td{padding:.25rem .7rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
+th,td{padding:.25rem 1.1rem .25rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 td{max-width:28rem}th{white-space:nowrap;cursor:pointer}th[aria-sort=ascending]:after{content:" \2191"}
-th[aria-sort=descending]:after{content:" \2193"}td.n{text-align:right;white-space:nowrap}
+th[aria-sort=descending]:after{content:" \2193"}.n{text-align:right;white-space:nowrap}
 .wide{margin:.8rem 0}
 .note{color:var(--soft);font-size:.85rem}
 dl{display:grid;grid-template-columns:minmax(8rem,max-content) 1fr;gap:.15rem 1rem;margin:.5rem 0;font-size:.9rem}
@@ -108,10 +124,14 @@ figure>div{overflow-x:auto}
 figure svg{display:block;width:100%;min-width:36rem;height:auto}figcaption{color:#5c5c68;font-size:.85rem}
 pre{background:var(--code);padding:.7rem;overflow-x:auto;font-size:.82rem;border-radius:4px}
 details{margin:1rem 0}summary{cursor:pointer;color:var(--soft)}
+td.t{min-width:14rem}
 @media(max-width:32rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}body{padding:1rem .7rem 3rem}}
+@media print{body{max-width:none;padding:0}.wide,figure>div,pre{overflow:visible}.wide table{font-size:.62rem}
+th,td{padding-right:.6rem}th{white-space:normal}td.t{min-width:7rem}pre{white-space:pre-wrap}
+h2,h3,caption{break-after:avoid}figure,tr{break-inside:avoid}figure{margin:.6rem 0}figure svg{min-width:0;max-height:9cm}}
 ]]
 
--- A click on a heading sorts its table: numbers by data-v, what has none last.
+-- A click on a heading sorts its table: numbers by data-v, what has none last. A printed page shows what is folded.
 local SCRIPT <const> = [[
 document.querySelectorAll("table.sorts th").forEach(function(th){
 function sort(){
@@ -126,6 +146,7 @@ var d=nx?x-y:String(x).localeCompare(String(y));return up?d:-d}
 Array.prototype.slice.call(body.rows).sort(order).forEach(function(tr){body.appendChild(tr)})}
 th.addEventListener("click",sort);
 th.addEventListener("keydown",function(e){if(e.key==="Enter"||e.key===" "){e.preventDefault();sort()}})});
+addEventListener("beforeprint",function(){document.querySelectorAll("details").forEach(function(d){d.open=true})});
 ]]
 
 local function facts_of(t)

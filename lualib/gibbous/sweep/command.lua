@@ -1,9 +1,12 @@
 --- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
 local core <const> = require "gibbous.core"
+local devices <const> = require "gibbous.sweep.devices"
 local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
+local results <const> = require "gibbous.sweep.results"
 local script <const> = require "gibbous.sweep.script"
+local search <const> = require "gibbous.sweep.search"
 local space <const> = require "gibbous.sweep.space"
 local store <const> = require "gibbous.sweep.store"
 local text <const> = require "gibbous.sweep.text"
@@ -61,7 +64,7 @@ local function register(study, code, path, folder, carrier)
   local damage <const> = self:damage()
   if damage then io.stderr:write("gibbous: ", damage, "\n") end
   local before <const> = self:value "code"
-  if study.search ~= "gp" then
+  if not search.learns(study) then
     local kept <const> = self:want(identified(study, code, space.trials(study)), code)
     local stale <const> = self.db:rows "SELECT COUNT(*) AS n FROM trial WHERE wanted = 0 AND state = 'done'"[1].n
     if before and before ~= code and stale > 0 then
@@ -69,7 +72,7 @@ local function register(study, code, path, folder, carrier)
         .. "%d are new\n"):format(stale, kept))
     end
   end
-  if study.search == "gp" then self:want_code(code) end
+  if search.learns(study) then self:want_code(code) end
   self:set("code", code)
   self:set("name", study.name)
   self:set("metric", study.metric)
@@ -95,13 +98,19 @@ local function lock(folder, carrier)
   return held
 end
 
+--- A function that adds the trials of the next cell of a search, and says whether there are any; nil where none learns.
+local function proposer(study, self)
+  return search.learns(study) and search.proposer(study, self, function(trials)
+    return self:add(identified(study, self:value "code", trials), self:value "code", study.trials)
+  end) or nil
+end
+
 local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
-  local more <const> = study.search == "gp" and require "gibbous.sweep.search".proposer(study, self, function(trials)
-    return self:add(identified(study, self:value "code", trials), self:value "code")
-  end) or nil
+  local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
-    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), keep_going = o["keep-going"], quiet = o.quiet,
+    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), devices = devices.of(study, o.limit or study.limit),
+    keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
 end
 
@@ -136,10 +145,31 @@ end
 function verbs.run(words) return run(words, true) end
 function verbs.work(words) return run(words, false) end
 
+function verbs.ask(words)
+  local path <const>, o <const>, rest <const> = words_of(words, {store = "string", holder = "count", json = "flag",
+    journal = "flag"}, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
+  local self <close> = register(study, code, path, script.folder(study, o.store), o.journal and "journal" or nil)
+  print(require "gibbous.sweep.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
+  return true
+end
+
+function verbs.tell(words)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "string"}, "SCRIPT|STORE",
+    "the number of a trial and what it came to")
+  if #rest ~= (o.failed and 1 or 2) then
+    core.raise("option", "it needs the number of a trial, and either its result or --failed MESSAGE")
+  end
+  local study <const> = store.is(where) and {} or script.load(where)
+  local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  print(require "gibbous.sweep.ask".tell(self, rest[1], {result = rest[2], failed = o.failed}))
+  return true
+end
+
 --- gibbous sweep trial SCRIPT STORE ID TOKEN LIMIT PARENT ...: what coordinators start.
 function verbs.trial(words)
   local path <const>, folder <const>, id <const>, token <const>, limit <const>, parent <const> = table.unpack(words, 1, 6)
-  if not core.bind(math.tointeger(tonumber(parent))) then return false end
+  if not core.bind(math.tointeger(tonumber(parent)), true) then return false end
   local study <const> = script.load(path, {table.unpack(words, 7)})
   local self <close> = store.open(folder, "write")
   require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
@@ -153,16 +183,22 @@ function verbs.dry(words)
   return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
 end
 
+--- gibbous sweep room PARENT: prints the bytes that the device of this process has.
+function verbs.room(words)
+  return core.bind(math.tointeger(tonumber(words[1]))) and devices.tell()
+end
+
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
 function verbs.ls(words)
   local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
   local self <close> = look.open(where, o)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
+  local lost <const> = self:lost()
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
     if not o.class or t.class == o.class then
       rows[#rows + 1] = {tostring(t.number), text.params(t.params),
-        (t.wanted == 0 and "stale " or "") .. ((t.state == "done" or t.state == "failed") and t.class or t.state),
+        (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
         t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
         ((t.message or ""):match "^[^\n]*")}
@@ -184,8 +220,12 @@ end
 function verbs.plan(words)
   local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path)
+  local limit, device = machine.limit(o.limit or study.limit, "the limit"), nil
+  for i, d in ipairs(devices.of(study, o.limit or study.limit) or {}) do      -- what fits one of them fits
+    if i == 1 or d.limit > limit then limit, device = d.limit, d.name end
+  end
   return require "gibbous.sweep.forecast"(study, path, identified(study, code, space.trials(study)), script.folder(study, o.store),
-    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = machine.limit(o.limit or study.limit, "the limit")})
+    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = limit, device = device})
 end
 
 function verbs.rerun(words)
@@ -220,11 +260,12 @@ function verbs.replay(words)
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = store.open(script.folder(study, o.store), "read")
   return require "gibbous.sweep.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
-    limit = machine.limit(o.limit or study.limit, "--limit"), except = o.except})
+    limit = machine.limit(o.limit or study.limit, "--limit"), devices = devices.of(study, o.limit or study.limit),
+    except = o.except})
 end
 
 --- Runs a verb.
 return function(words)
-  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, table, diff, plot, "
-    .. "export, report, slurm; gibbous help gibbous sweep VERB says what one does")
+  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, ask, tell, "
+    .. "table, diff, plot, export, report, slurm; gibbous help gibbous sweep VERB says what one does")
 end

@@ -16,61 +16,77 @@ local GRACE <const> = 5                    -- seconds between asking a process t
 local SAY <const> = 1                      -- seconds between two looks at how far the sweep is
 local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
 
+--- f(...) as a whole: a signal that asks for the end waits, so that what is claimed is in the list of what runs, or given back.
+local function whole(f, ...)
+  core.defer(true)
+  local ok <const>, result <const> = pcall(f, ...)
+  core.defer(false)
+  if not ok then error(result, 0) end
+  return result
+end
+
 -- Processes -------------------------------------------------------------------------------------------------------------------
 
---- A device that has room for one more trial; "" without devices.
-local function free_device(self)
-  local list <const> = self.study.devices
-  if not list then return "" end
-  for _, name in ipairs(list) do
+--- Where a trial of this process might run now: devices to which it has given less than their share, those with the fewest trials
+-- first; what no device is named for is one place, the host.
+local function places(self)
+  if not self.devices then return {{limit = self.limit}} end
+  local out <const>, count <const> = {}, {}
+  for _, device in ipairs(self.devices) do
     local n = 0
-    for _, r in ipairs(self.running) do n = n + (r.row.device == name and 1 or 0) end
-    if n < self.study.share then return name end
+    for _, r in ipairs(self.running) do n = n + (r.device == device and 1 or 0) end
+    if n < self.study.share then out[#out + 1], count[device] = device, n * #self.devices + #out end
   end
-  return nil
+  table.sort(out, function(a, b) return count[a] < count[b] end)
+  return out
 end
 
 --- Threads are shared out; the bits of a result do not depend on their number.
-local function environment(self, row)
+local function environment(self, row, device)
   local list <const> = {"GIBBOUS_TRIAL=" .. row.id}
   if not os.getenv "GIBBOUS_THREADS" then
     list[#list + 1] = ("GIBBOUS_THREADS=%d"):format(math.max(1, core.devices()[1].threads // self.jobs))
   end
-  if row.device then list[#list + 1] = "GIBBOUS_DEVICE=" .. row.device end
+  if device.name then list[#list + 1] = "GIBBOUS_DEVICE=" .. device.name end
   return list
 end
 
-local function start(self, row)
+local function start(self, row, device)
   local folder <const> = self.store:folder_of(row.id)
   core.make_folder(folder)
   local words <const> = {"/proc/self/exe", "sweep", "trial", self.script, self.store.folder, row.id, row.token,
-    tostring(self.limit), tostring(self.pid)}
+    tostring(device.limit), tostring(self.pid)}
   for _, word in ipairs(self.words) do words[#words + 1] = word end
   local log_path <const> = folder .. "/log.txt"
-  local child <const> = core.child(words, environment(self, row), log_path)
+  local child <const> = core.child(words, environment(self, row, device), log_path, self.guard)
   local pid <const> = child:pid()
   local _, began <const> = machine.process(pid)
   self.store:started(row, pid, began or 0)
-  self.running[#self.running + 1] = {row = row, child = child, began = core.clock(), log = log_path, left_out = 0}
+  self.running[#self.running + 1] = {row = row, device = device, child = child, began = core.clock(), log = log_path, left_out = 0}
 end
 
 --- Asks for a trial, and starts it. False where none is to be had now.
 local function take(self)
-  local device <const> = free_device(self)
-  if #self.running >= self.jobs or not device then return false end
-  local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = self.limit,
-    least = self.least, now = core.now(), device = device ~= "" and device or nil}
-  if not row then return false end
-  start(self, row)
-  return true
+  if #self.running >= self.jobs then return false end
+  for _, device in ipairs(places(self)) do
+    local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = device.limit,
+      least = math.min(self.least, device.limit), now = core.now(), device = device.place, share = device.name and self.study.share}
+    if row then
+      local ok <const>, why <const> = pcall(start, self, row, device)
+      if ok then return true end
+      self.store:release(row, {})
+      error(why, 0)
+    end
+  end
+  return false
 end
 
 -- Ends ------------------------------------------------------------------------------------------------------------------------
 
 --- A trial that had too few bytes is tried again with twice as many, where there are more.
-local function grows(self, row)
-  if row.class ~= "oom" or row.room >= self.limit or row.attempts >= 4 then return false end
-  return self.store:grow(row, math.min(2 * row.room, self.limit))
+local function grows(self, row, limit)
+  if row.class ~= "oom" or row.room >= limit or row.attempts >= 4 then return false end
+  return self.store:grow(row, math.min(2 * row.room, limit))
 end
 
 local function note_failure(self, row)
@@ -104,7 +120,7 @@ local function settle(self, r, how)
     self.store:measured(row, how.peak)
   end
   if row.state == "pending" or row.state == "running" then return end      -- released for more room
-  if grows(self, row) then return end
+  if grows(self, row, r.device.limit) then return end
   self.ended = self.ended + 1
   if row.state == "done" then
     self.alike, self.cause = 0, nil
@@ -161,36 +177,43 @@ local function wait(self)
   local children <const> = {}
   for i, r in ipairs(self.running) do children[i] = r.child end
   local at <const> = core.wait(children, 0.25)
-  if at then reap(self, at) end
+  if at then whole(reap, self, at) end
 end
 
---- Do other processes run trials of this store? Those of processes that are gone become pending.
-local function others(self)
-  self.store:recover(self.host, machine.is_alive)
-  return self.store:is_open()
+--- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for
+-- those of others, too.
+local function left(self, stays)
+  return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
 end
 
+--- Whatever comes meanwhile, no trial of this process stays behind as running.
 local function close(self)
+  core.defer(true)
+  local ok, why = true, nil
   for _, r in ipairs(self.running) do
     r.child:close()
-    self.store:release(r.row, {})
+    local released <const>, err <const> = pcall(self.store.release, self.store, r.row, {})
+    if not released then ok, why = false, err end
   end
   self.running = {}
+  self.guard:close()
+  core.defer(false, true)
+  if not ok then error(why, 0) end
 end
 
---- Runs until nothing is pending, or Ctrl-C. study, store, script (its path), code; o: jobs, limit, least, keep_going, quiet, words
--- (of the script), stays (until trials of other processes have ended), more (adds trials to the store where a search has some,
--- gives true then). Gives {ended, failures, halted}.
+--- Runs until nothing is pending, or Ctrl-C. study, store, script (its path), code; o: jobs, limit (bytes, where no device is
+-- named), devices, least, keep_going, quiet, words (of the script), stays (until trials of other processes have ended), more (adds
+-- trials to the store where a search has some, gives true then). Gives {ended, failures, halted}.
 function M.run(study, store, script, o)
   local pid <const>, since <const>, host <const> = machine.process()
   local self <const> = {study = study, store = store, script = script, words = o.words or {}, pid = pid, since = since,
-    host = host, jobs = o.jobs, limit = o.limit, least = math.min(o.least or LEAST, o.limit), keep_going = o.keep_going,
+    host = host, jobs = o.jobs, limit = o.limit, devices = o.devices, least = o.least or LEAST, keep_going = o.keep_going,
     quiet = o.quiet, running = {}, ended = 0, failures = 0, alike = 0, start = core.clock(), last_beat = core.clock(),
-    said = {last = core.clock()}}
+    said = {last = core.clock()}, guard = core.guard()}
   local _ <close> = setmetatable({}, {__close = function() close(self) end})
   while true do
-    while not self.halted and (take(self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
-    if #self.running == 0 and not (o.stays and not self.halted and others(self)) then break end
+    while not self.halted and (whole(take, self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
+    if #self.running == 0 and (self.halted or not left(self, o.stays)) then break end
     wait(self)
     local now <const> = core.clock()
     watch_time(self, now)

@@ -28,8 +28,8 @@ local function named_values(axis)
   return out
 end
 
---- A line for each combination of parameters, over an axis for each and one for the metric, by whose value it is coloured; the best
--- last, above the others.
+--- A line for each combination of parameters, over an axis for each that it has and one for the metric, by whose value it is
+-- coloured; the best last, above the others.
 function kinds.parallel(s)
   local axes <const>, cells <const> = parts.varied(s), parts.means(s)
   local lo <const>, hi <const> = parts.ends(cells, function(c) return c.mean end)
@@ -47,9 +47,12 @@ function kinds.parallel(s)
   end)
   for k = math.max(1, #cells - parts.LINES + 1), #cells do
     local c <const>, x <const>, y <const> = cells[k], {}, {}
-    for i, axis in ipairs(axes) do x[i], y[i] = i, share(axis, c.params[axis.name]) end
-    x[n], y[n] = n, of_metric(c)
-    fig:line(x, y, {colour = style.map(0.9 * y[n]), width = c == best and 3 or 1.4, alpha = c == best and 1 or 0.75})
+    for i, axis in ipairs(axes) do
+      local v <const> = c.params[axis.name]
+      if v ~= nil then x[#x + 1], y[#y + 1] = i, share(axis, v) end
+    end
+    x[#x + 1], y[#y + 1] = n, of_metric(c)
+    fig:line(x, y, {colour = style.map(0.9 * of_metric(c)), width = c == best and 3 or 1.4, alpha = c == best and 1 or 0.75})
   end
   for i, axis in ipairs(axes) do
     for _, v in ipairs(named_values(axis)) do fig:note(i + 0.04, share(axis, v) + 0.025, parts.shown(v), {size = 10}) end
@@ -69,7 +72,7 @@ function kinds.slice(s)
     local axis <const>, x <const>, y <const>, sums <const> = axes[i], {}, {}, {}
     for _, t in ipairs(s.trials) do
       local v <const> = results.metric(t, s.metric)
-      if v and math.abs(v) < math.huge then
+      if v and math.abs(v) < math.huge and t.params[axis.name] ~= nil then
         local at <const> = parts.place(axis, t.params[axis.name])
         x[#x + 1], y[#y + 1] = at, v
         sums[at] = sums[at] or {}
@@ -113,8 +116,8 @@ function kinds.heat(s, o)
   local lists <const> = {}
   for _, t in ipairs(s.trials) do
     local v <const> = results.metric(t, s.metric)
-    if v and math.abs(v) < math.huge then
-      local i <const>, j <const> = y.place[results.key(t.params[y.name])], x.place[results.key(t.params[x.name])]
+    local i <const>, j <const> = y.place[results.key(t.params[y.name])], x.place[results.key(t.params[x.name])]
+    if v and math.abs(v) < math.huge and i and j then
       lists[i] = lists[i] or {}
       lists[i][j] = lists[i][j] or {}
       table.insert(lists[i][j], v)

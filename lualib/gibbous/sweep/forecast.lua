@@ -1,6 +1,6 @@
 --- gibbous sweep plan: what a run would do. The bytes of a cell are those of trials that ended; else the function of its first fit
 -- is planned in a process that ends there.
-local core <const> = require "gibbous.core"
+local asked <const> = require "gibbous.sweep.asked"
 local machine <const> = require "gibbous.sweep.machine"
 local store <const> = require "gibbous.sweep.store"
 local text <const> = require "gibbous.sweep.text"
@@ -8,17 +8,11 @@ local text <const> = require "gibbous.sweep.text"
 local PATIENCE <const> = 30                -- seconds for a cell to come to its first fit
 local SHOWN <const> = 40                   -- cells that are listed
 
---- What a process prints that runs one trial up to its first fit: bytes, or nil and words.
-local function planned(path, params, limit)
-  local out <const> = os.tmpname()
+--- What a process prints that runs one trial up to its first fit: bytes, or nil and words. o: limit, device.
+local function planned(path, params, o)
   local pid <const> = machine.process()
-  local child <const> = core.child({"/proc/self/exe", "sweep", "dry", path, params, tostring(limit), tostring(pid)}, nil, out)
-  local ended <const> = core.wait({child}, PATIENCE) ~= nil
-  child:close()
-  local f <const> = io.open(out, "rb")
-  local said <const> = f and f:read "a" or ""
-  if f then f:close() end
-  os.remove(out)
+  local said <const>, ended <const> = asked({"dry", path, params, tostring(o.limit), tostring(pid)},
+    o.device and {"GIBBOUS_DEVICE=" .. o.device}, PATIENCE)
   local bytes <const> = math.tointeger(tonumber(said:match "need (%d+)\n?$"))
   if bytes then return bytes end
   if not ended then return nil, ("no fit within %d s"):format(PATIENCE) end
@@ -62,14 +56,15 @@ local function usual_seconds(cells)
   return n > 0 and sum / n or nil
 end
 
---- Prints the plan of a study. path: of its script; trials: as the store takes them. o: jobs, limit. True if every cell fits.
+--- Prints the plan of a study. path: of its script; trials: as the store takes them. o: jobs, limit, device (that they run
+-- on). True if every cell fits.
 return function(study, path, trials, folder, o)
   local cells <const> = cells_of(trials, rows_by_id(folder))
   local usual <const>, table_rows <const> = usual_seconds(cells), {{"cell", "trials", "done", "bytes", "seconds each", "what"}}
   local left, time, misfits = 0, 0, 0
   for i, c in ipairs(cells) do
     local why
-    if not c.need and c.done < c.trials and i <= SHOWN then c.need, why = planned(path, c.params, o.limit) end
+    if not c.need and c.done < c.trials and i <= SHOWN then c.need, why = planned(path, c.params, o) end
     local each <const> = c.done > 0 and c.seconds / c.done or nil
     left, time = left + c.trials - c.done, time + (each or usual or 0) * (c.trials - c.done)
     local fits <const> = not c.need or c.need <= o.limit

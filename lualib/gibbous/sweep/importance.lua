@@ -69,7 +69,9 @@ function M.of(trials, metric)
   for i, axis in ipairs(axes) do
     local group, count = axis.place, #axis.values
     if not out.balanced then group, count = groups(axis, #values) end
-    local share = between(values, mean, function(k) return group[results.key(owner[k].params[axis.name])] end) / total
+    local share = between(values, mean, function(k)
+      return group[results.key(owner[k].params[axis.name])] or 0       -- 0: of the cells that do not have the axis
+    end) / total
     if not out.balanced then share = adjusted(share, count, #values) end
     out.axes[i], alone = {name = axis.name, share = share}, alone + share
   end

@@ -16,6 +16,7 @@ local M <const> = {lock = require "gibbous.sweep.run_lock"}
 
 local CHUNK <const> = 200                  -- trials that one line tells of
 local PATIENCE <const> = 0.005             -- seconds between two looks at what another process has
+local LONGEST <const> = 10                 -- seconds that a turn is waited for: its holder may have been stopped
 
 ---@class gibbous.sweep.journal: gibbous.sweep.store, gibbous.sweep.known
 ---@field me table         this process, as an owner
@@ -102,9 +103,11 @@ local function next_generation(self)
   return g
 end
 
---- Makes trials wanted. Gives how many are new.
-local function want(self, trials, code, replaces)
+--- Makes trials wanted, unless the study would have more cells than 'most' then. Gives how many are new. The generation is written
+-- in any case, for others wait for it.
+local function want(self, trials, code, replaces, most)
   local generation <const> = next_generation(self)
+  if not state.has_room(self.tables, trials, most) then trials = {} end
   local new <const>, list <const> = state.numbered(self.tables, trials, code), {}
   for i = 1, math.max(#trials, 1), CHUNK do
     local e <const> = {change = "want", generation = generation, replaces = replaces, ids = {},
@@ -138,7 +141,7 @@ function methods:want_code(code)
   write(self, {{change = "want", generation = next_generation(self), replaces = true, code = code}}, true)
 end
 
-function methods:add(trials, code) return want(self, trials, code, false) end
+function methods:add(trials, code, most) return want(self, trials, code, false, most) end
 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
@@ -149,11 +152,12 @@ local function turn_on_host(self)
     local owner <const> = turns.owner(self.folder, "store") or {}
     self.turn = "/tmp/gibbous-" .. core.sha256(core.json_encode(owner)):sub(1, 16) .. ".lock"
   end
-  while true do
+  local deadline <const> = core.clock() + LONGEST
+  repeat
     local ok <const>, held <const> = pcall(core.lock, self.turn)
     if held then return ok and held or nil end
     core.wait({}, PATIENCE)
-  end
+  until core.clock() > deadline
 end
 
 --- Tries to be the one that has the next attempt of a row. An attempt whose process went before it could say so is passed over.

@@ -56,8 +56,10 @@ function M.verbs.export(words)
   local where <const>, o <const> = words_of(words, {store = "string", fmt = "string", out = "string", reports = "flag",
     all = "flag"}, "SCRIPT|STORE")
   local ending <const> = o.out and o.out:match "%.(%w+)$"
-  local fmt <const> = one_of(o.fmt or (ending == "json" or ending == "jsonl") and ending or "csv", export.forms, "fmt")
-  local self <close> = M.open(where, o)
+  local fmt <const> = one_of(o.fmt or (ending == "json" or ending == "jsonl") and ending or "csv",
+    {"optuna", table.unpack(export.forms)}, "fmt")
+  local self <close>, study = M.open(where, o)
+  if fmt == "optuna" then return give(require "gibbous.sweep.optuna"(self, study), o.out) end
   return give(export.text(self, {fmt = fmt, reports = o.reports, all = o.all}), o.out)
 end
 

@@ -4,13 +4,13 @@ local memory <const> = require "gibbous.memory"
 
 local M <const> = {}
 
-local SHARE <const> = 0.9                  -- of the bytes that are free, left to trials where nobody said how many
+M.SHARE = 0.9                              -- of the bytes that are free, left to trials where nobody said how many
 
 --- Bytes for all trials of this machine together: what the study or the command line says, else most of what the memory limit
 -- allows.
 function M.limit(given, what)
   if given then return core.bytes(given, what) end
-  return math.floor(SHARE * (memory.report().limit - memory.report().used))
+  return math.floor(M.SHARE * (memory.report().limit - memory.report().used))
 end
 
 --- The bytes that a study says a trial needs; nil where it says nothing.

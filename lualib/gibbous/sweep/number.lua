@@ -35,10 +35,6 @@ end
 function M.exact(v)
   if v ~= v then return "nan" end
   if math.abs(v) == math.huge then return v > 0 and "inf" or "-inf" end
-  for digits = 15, 16 do
-    local short <const> = ("%." .. digits .. "g"):format(v)
-    if math.type(v) == "float" and tonumber(short) == v then return short:find "[.e]" and short or short .. ".0" end
-  end
   return core.json_encode(v)
 end
 

@@ -1,5 +1,6 @@
 --- One trial as text: what it was, what came of it, what it was made of.
 local core <const> = require "gibbous.core"
+local results <const> = require "gibbous.sweep.results"
 
 local LAST <const> = 20                    -- lines of a log
 
@@ -36,8 +37,8 @@ end
 ---@param store gibbous.sweep.store
 ---@param t table  a row of its trials
 return function(store, t)
-  local parts <const> = {("trial %d  %s%s\n%s"):format(t.number, t.class or t.state, t.wanted == 1 and "" or ", of an older study",
-    listed(core.json_decode(t.params)))}
+  local parts <const> = {("trial %d  %s%s\n%s"):format(t.number, results.state(t, store:lost()),
+    t.wanted == 1 and "" or ", of an older study", listed(core.json_decode(t.params)))}
   local function section(title, body)
     if body and body ~= "" then parts[#parts + 1] = title .. "\n" .. body end
   end

@@ -80,13 +80,14 @@ local function differences(t, again, reports, reports_again, except)
   return lines
 end
 
---- Runs trial t of a store again by the study of the script at 'path'. o: code, limit, words; except: names of results that may
--- differ, "a,b". Prints what differs. True if nothing does.
+--- Runs trial t of a store again by the study of the script at 'path'. o: code, limit, devices, words; except: names of results
+-- that may differ, "a,b". Prints what differs. True if nothing does.
 return function(study, original, t, path, o)
   check(t, o.code)
   local folder <const>, _ <close> = scratch_folder()
   local self <close> = scratch(folder, t, study.name)
-  coordinator.run(study, self, path, {jobs = 1, limit = o.limit, words = o.words, quiet = true, keep_going = true})
+  coordinator.run(study, self, path, {jobs = 1, limit = o.limit, devices = o.devices, words = o.words, quiet = true,
+    keep_going = true})
   local again <const>, reports <const> = results.of(self, "id = ?", t.row.id)[1], original:reports(t.row.id)
   local except <const> = set_of(o.except)
   local lines <const> = differences(t, again, reports, self:reports(t.row.id), except)

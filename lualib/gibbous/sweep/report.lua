@@ -108,7 +108,8 @@ local function about(store, trials)
     if not codes[t.row.code] then codes[t.row.code], code_list[#code_list + 1] = true, t.row.code end
   end
   local script <const> = store:text(store:value "script")
-  local facts <const> = {["report by"] = "gibbous " .. core.version, ["made at"] = date(os.time()), ["store"] = store.folder,
+  local facts <const> = {["report by"] = ("gibbous %s, commit %s"):format(core.version, core.build.commit),
+    ["made at"] = date(os.time()), ["store"] = store.folder,
     ["script"] = store:value "script_path", ["SHA-256 of the script"] = script and core.sha256(script),
     ["code of the trials"] = table.concat(code_list, "\n"), ["first trial started"] = first < math.huge and date(first) or nil,
     ["last trial ended"] = last > -math.huge and date(last) or nil}
@@ -150,7 +151,7 @@ return function(store)
   local trials <const> = results.of(store)
   local study <const> = {name = store:value "name" or store.folder, metric = store:value "metric", goal = store:value "goal"}
   local r <const> = new_report{title = study.name, about = function() return about(store, trials) end}
-  r:text(text.summary(study, store):gsub("\n", "\n\n"))
+  r:text((text.summary(study, store):gsub("^[^:]*: ", "", 1):gsub("\n", "\n\n")))
   local fields <const> = results.fields(trials)
   if #fields > 0 and study.metric then
     r:heading "Results"

@@ -23,17 +23,23 @@ local function flatten(t, prefix, out)
   return out
 end
 
-local function of_row(row)
+--- The word for how a trial stands: its class where it ended. lost: trials whose process is gone, as store:lost() gives them.
+function M.state(row, lost)
+  if row.state == "done" or row.state == "failed" then return row.class end
+  return lost[row.id] and "pending" or row.state
+end
+
+local function of_row(row, lost)
   return {row = row, number = row.number, params = core.json_decode(row.params),
     result = row.result and flatten(core.json_decode(row.result), "", {}) or {},
-    state = (row.state == "done" or row.state == "failed") and row.class or row.state}
+    state = M.state(row, lost)}
 end
 
 --- The trials of a store, by number. condition: as store:trials takes it, of wanted ones by default.
 ---@return gibbous.sweep.result[]
 function M.of(store, condition, ...)
-  local out <const> = {}
-  for i, row in ipairs(store:trials(condition or "wanted = 1", ...)) do out[i] = of_row(row) end
+  local out <const>, lost <const> = {}, store:lost()
+  for i, row in ipairs(store:trials(condition or "wanted = 1", ...)) do out[i] = of_row(row, lost) end
   return out
 end
 
@@ -71,13 +77,13 @@ end
 
 -- Axes ------------------------------------------------------------------------------------------------------------------------
 
---- A value as the key of a table: equal values have equal keys.
-function M.key(v) return core.json_encode(v) end
+--- A value as the key of a table: equal values have equal keys. nil, of an axis that a cell does not have: "-".
+function M.key(v) return v == nil and "-" or core.json_encode(v) end
 
 --- Values as one key.
 function M.keys(values, names)
   local out <const> = {}
-  for i, name in ipairs(names) do out[i] = values[name] == nil and "-" or M.key(values[name]) end
+  for i, name in ipairs(names) do out[i] = M.key(values[name]) end
   return table.concat(out, "\0")
 end
 
@@ -175,7 +181,8 @@ function M.chosen(store, trials, name, goal)
   local metric <const> = name or own
   local fields <const> = M.fields(trials)
   if not metric then
-    core.raise("option", #fields > 0 and ("the study names no metric: say --metric, one of %s"):format(table.concat(fields, ", "))
+    core.raise("option", #fields > 0 and ("the study names no metric: say which (--metric, metric = ...), one of %s"):format(
+      table.concat(fields, ", "))
       or "the study names no metric and has no result yet")
   end
   local known <const> = {}
@@ -205,11 +212,13 @@ function M.cells(trials, metric)
   return out
 end
 
---- Parameters of a cell as words, of these names alone.
+--- Parameters of a cell as words, of these names alone; "no period" where it does not have one.
 function M.label(params, names)
-  local some <const> = {}
-  for _, name in ipairs(names) do some[name] = params[name] end
-  return text.params(core.json_encode(some))
+  local out <const> = {}
+  for i, name in ipairs(names) do
+    out[i] = params[name] == nil and "no " .. name or text.params(core.json_encode{[name] = params[name]})
+  end
+  return table.concat(out, " ")
 end
 
 return M

@@ -30,7 +30,7 @@ local function check_ends(what, low, high, log)
   if log and low <= 0 then core.raise("option", ("%s: both ends must be above 0, got %g"):format(what, low)) end
 end
 
---- Numbers between low and high, all equally likely. For search = "random", "sobol", "gp".
+--- Numbers between low and high, all equally likely. For every search but "grid".
 function M.uniform(low, high)
   check_ends("gb.sweep.uniform", low, high)
   return setmetatable({low = low, high = high, log = false, whole = false}, Range)
@@ -50,6 +50,23 @@ function M.integers(low, high, o)
     core.raise("option", ("gb.sweep.integers: two whole numbers expected, got %g and %g"):format(low, high))
   end
   return setmetatable({low = math.tointeger(low), high = math.tointeger(high), log = log, whole = true}, Range)
+end
+
+---@class gibbous.sweep.when  an axis that is there for some values of others only
+---@field condition table<string, any>
+---@field axis any  a list of values, or a range
+local When <const> = {__name = "gibbous.sweep.when"}
+
+function When:__tostring() return "when " .. core.json_encode(self.condition) .. ": " .. tostring(self.axis) end
+
+--- An axis, a list of values or a range, that is there only where other axes have these values. condition: by name, a value or a
+-- list of them.
+function M.when(condition, axis)
+  if type(condition) ~= "table" or next(condition) == nil or type(axis) ~= "table" or getmetatable(axis) == When then
+    core.raise("option", "gb.sweep.when: a table of values by name and a list of values or a range expected, as in "
+      .. 'gb.sweep.when({kernel = "periodic"}, gb.sweep.uniform(0.5, 2))')
+  end
+  return setmetatable({condition = condition, axis = axis}, When)
 end
 
 --- The list first, first + step, ..., last.
@@ -94,12 +111,14 @@ M.canonical = canonical
 
 local function check_list(values, what)
   if #values == 0 then core.raise("option", ("gb.sweep: %s is empty: give a list of values"):format(what)) end
-  local seen <const>, out <const> = {}, {}
+  local seen <const>, seen_tables <const>, out <const> = {}, {}, {}
+  what = "gb.sweep: " .. what
   for i, v in ipairs(values) do
-    out[i] = canonical(v, "gb.sweep: " .. what)
-    local text <const> = core.json_encode(out[i])
-    if seen[text] then core.raise("option", ("gb.sweep: %s holds %s twice"):format(what, text)) end
-    seen[text] = true
+    out[i] = canonical(v, what)
+    local is_table <const> = type(out[i]) == "table"
+    local key <const>, keys <const> = is_table and core.json_encode(out[i]) or out[i], is_table and seen_tables or seen
+    if keys[key] then core.raise("option", ("%s holds %s twice"):format(what, core.json_encode(out[i]))) end
+    keys[key] = true
   end
   return out
 end
@@ -116,24 +135,78 @@ local function sorted_names(t, what)
   return names
 end
 
---- A list of {name = ..., values = {...}} or {name = ..., range = ...}, sorted by name.
-function M.axes(given, search, what)
-  local out <const> = {}
-  for _, name in ipairs(sorted_names(given, what)) do
-    local v <const>, label <const> = given[name], ("%s.%s"):format(what, name)
-    if is_range(v) then
-      if search == "grid" then
-        core.raise("option", ("gb.sweep: %s is a range, of which a grid cannot take every value: list values, or "
-          .. "search = \"sobol\""):format(label))
-      end
-      out[#out + 1] = {name = name, range = v}
-    elseif type(v) == "table" and getmetatable(v) == nil then
-      out[#out + 1] = {name = name, values = check_list(v, label)}
-    else
-      core.raise("option", ("gb.sweep: %s must be a list of values or a range, got %s"):format(label, options.shown(v)))
+local function axis_of(name, v, search, label)
+  if is_range(v) then
+    if search == "grid" then
+      core.raise("option", ("gb.sweep: %s is a range, of which a grid cannot take every value: list values, or "
+        .. "search = \"sobol\""):format(label))
     end
+    return {name = name, range = v}
+  end
+  if type(v) == "table" and getmetatable(v) == nil then return {name = name, values = check_list(v, label)} end
+  core.raise("option", ("gb.sweep: %s must be a list of values or a range, got %s"):format(label, options.shown(v)))
+end
+
+--- The condition of an axis: sets of values, as JSON, by the name of another axis that lists them.
+local function checked_condition(condition, axes, label)
+  local out <const> = {}
+  for name, wanted in pairs(condition) do
+    local parent <const> = axes[name]
+    if not parent or not parent.values then
+      core.raise("option", ("gb.sweep: %s depends on '%s', which is no axis that lists values"):format(label, tostring(name)))
+    end
+    local listed <const>, set <const> = {}, {}
+    for _, v in ipairs(parent.values) do listed[core.json_encode(v)] = true end
+    for _, v in ipairs(type(wanted) == "table" and wanted or {wanted}) do
+      local text <const> = core.json_encode(canonical(v, label))
+      if not listed[text] then
+        core.raise("option", ("gb.sweep: %s depends on %s = %s, which it never is"):format(label, name, text))
+      end
+      set[text] = true
+    end
+    out[name] = set
   end
   return out
+end
+
+--- Axes by name, those that others depend on before them.
+local function in_order(axes, names, what)
+  local out <const>, state <const> = {}, {}
+  local function add(name)
+    if state[name] == "open" then core.raise("option", ("gb.sweep: %s.%s depends on itself"):format(what, name)) end
+    if state[name] then return end
+    state[name] = "open"
+    for _, other in ipairs(names) do
+      if axes[name].condition and axes[name].condition[other] then add(other) end
+    end
+    state[name], out[#out + 1] = "done", axes[name]
+  end
+  for _, name in ipairs(names) do add(name) end
+  return out
+end
+
+--- A list of {name, values = {...}} or {name, range = ...}, by name, but that an axis which depends on others (condition) follows
+-- them.
+function M.axes(given, search, what)
+  local axes <const>, names <const> = {}, sorted_names(given, what)
+  local function label(name) return ("%s.%s"):format(what, name) end
+  for _, name in ipairs(names) do
+    local v <const> = given[name]
+    axes[name] = axis_of(name, getmetatable(v) == When and v.axis or v, search, label(name))
+  end
+  for _, name in ipairs(names) do
+    local v <const> = given[name]
+    if getmetatable(v) == When then axes[name].condition = checked_condition(v.condition, axes, label(name)) end
+  end
+  return in_order(axes, names, what)
+end
+
+--- Is an axis there, at a point that has the values of those before it?
+function M.is_there(axis, point)
+  for name, set in pairs(axis.condition or {}) do
+    if point[name] == nil or not set[core.json_encode(point[name])] then return false end
+  end
+  return true
 end
 
 --- The axes of repeats: each cell of the space is tried once for each of their combinations. n: repeat = 1 .. n.
@@ -151,7 +224,9 @@ local function combinations(axes)
   for _, axis in ipairs(axes) do
     local more <const> = {}
     for _, point in ipairs(out) do
-      for _, v in ipairs(axis.values) do
+      local is_there <const> = M.is_there(axis, point)
+      if not is_there then more[#more + 1] = point end
+      for _, v in ipairs(is_there and axis.values or {}) do
         local p <const> = {}
         for name, old in pairs(point) do p[name] = old end
         p[axis.name] = v
@@ -173,6 +248,30 @@ function M.at(axis, u)
   return math.max(r.low, math.min(math.floor(v + 0.5), r.high))
 end
 
+--- Where a value lies on an axis: the middle of the u that M.at makes it of. nil: the middle of all.
+function M.place(axis, v)
+  if v == nil then return 0.5 end
+  if axis.values then
+    for j, one in ipairs(axis.values) do
+      if core.json_encode(one) == core.json_encode(v) then return (j - 0.5) / #axis.values end
+    end
+    return 0.5
+  end
+  local r <const> = axis.range
+  if r.log then return math.log(v / r.low) / math.log(r.high / r.low) end
+  if r.whole then return (v - r.low + 0.5) / (r.high - r.low + 1) end
+  return (v - r.low) / (r.high - r.low)
+end
+
+--- The cell at a point of [0, 1)^d, one number an axis.
+function M.cell(axes, u)
+  local cell <const> = {}
+  for k, axis in ipairs(axes) do
+    if M.is_there(axis, cell) then cell[axis.name] = canonical(M.at(axis, u[k]), axis.name) end
+  end
+  return cell
+end
+
 --- The first n points of [0, 1)^d of a search by random numbers or a scrambled Sobol sequence, rows of numbers: the first of a
 -- longer list are those of a shorter one.
 function M.draws(search, n, d, seed)
@@ -191,9 +290,7 @@ local function cells(sweep)
   if sweep.search == "grid" then return combinations(sweep.space) end
   local out <const> = {}
   for i, u in ipairs(M.draws(sweep.search, sweep.trials, #sweep.space, sweep.seed)) do
-    local p <const> = {}
-    for k, axis in ipairs(sweep.space) do p[axis.name] = canonical(M.at(axis, u[k]), axis.name) end
-    out[i] = p
+    out[i] = M.cell(sweep.space, u)
   end
   return out
 end
@@ -210,8 +307,7 @@ end
 
 --- Number of trials of a study.
 function M.count(sweep)
-  local n = sweep.search == "grid" and 1 or sweep.trials
-  if sweep.search == "grid" then for _, axis in ipairs(sweep.space) do n = n * #axis.values end end
+  local n = sweep.search == "grid" and #combinations(sweep.space) or sweep.trials
   for _, axis in ipairs(sweep.repeats) do n = n * #axis.values end
   return n
 end

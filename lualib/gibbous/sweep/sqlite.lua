@@ -113,15 +113,18 @@ end
 --- The study consists of the trials of this code from now on.
 function Store:want_code(code) self.db:run("UPDATE trial SET wanted = (code = ?)", code) end
 
---- Adds trials to the study.
-function Store:add(trials, code)
-  return self:atomically(function() return add(self, trials, code) end)
+--- Adds trials to the study, unless it would have more cells than 'most' then. Gives how many are new.
+function Store:add(trials, code, most)
+  return self:atomically(function()
+    return state.has_room(self.db, trials, most) and add(self, trials, code) or 0
+  end)
 end
 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
---- The first pending trial whose need fits beside those that run on this host. o: host, pid, started, limit (bytes of
--- the host), least (bytes that every trial has), now, device. Gives its row, with token and room; nil where there is none.
+--- The first pending trial whose need fits beside those that run on this host's device. o: host, pid, started, limit (bytes of
+-- the device), least (bytes that every trial has), now, device (nil: none is named), share (trials on the device at once). Gives
+-- its row, with token and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local row <const> = state.fitting(self.db, o, 1)[1]

@@ -4,6 +4,7 @@
 -- States of a trial: pending -> running -> done (classes ok, pruned) or failed (all others). A running one whose process is gone
 -- becomes pending again. An attempt of a trial is known by its number, and its holder by a token; only the holder ends it.
 local core <const> = require "gibbous.core"
+local machine <const> = require "gibbous.sweep.machine"
 
 local M <const> = {VERSION = 1}
 
@@ -60,6 +61,17 @@ function queries:is_open()
   return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state IN ('running', 'pending') LIMIT 1" > 0
 end
 
+--- Wanted trials that are kept as running, of which this host knows that their process is gone: by id. The next coordinator
+-- makes them pending.
+function queries:lost()
+  local lost <const>, host <const> = {}, select(3, machine.process())
+  for _, t in ipairs(self.db:rows([[SELECT id, pid, pid_started FROM trial
+      WHERE wanted = 1 AND state = 'running' AND host = ?]], host)) do
+    if not machine.is_alive(t.pid, t.pid_started) then lost[t.id] = true end
+  end
+  return lost
+end
+
 --- The folder of a trial, for its log and what it keeps.
 function queries:folder_of(id) return self.folder .. "/trials/" .. id end
 
@@ -77,16 +89,19 @@ end
 
 function M.next_number(db) return db:rows("SELECT COALESCE(MAX(number), 0) + 1 AS n FROM trial")[1].n end
 
---- Bytes that running trials of a host may take.
-local function in_use(db, host)
-  return db:rows("SELECT COALESCE(SUM(room), 0) AS n FROM trial WHERE state = 'running' AND host = ?", host)[1].n
+--- What running trials of a host have on a device, or where they name none: {bytes, trials}.
+local function in_use(db, host, device)
+  return db:rows([[SELECT COALESCE(SUM(room), 0) AS bytes, COUNT(*) AS trials FROM trial
+    WHERE state = 'running' AND host = ? AND device IS ?]], host, device)[1]
 end
 
---- Up to n pending trials, by number, whose need fits beside those that run on the host. What needs more than the limit gets the
--- limit. o: as for a store's claim. Each has room then, and token, of its next attempt.
+--- Up to n pending trials, by number, whose need fits beside those that run on the host's device, whichever process runs them. What
+-- needs more than the limit gets the limit. o: as for a store's claim. Each has room then, and token, of its next attempt.
 function M.fitting(db, o, n)
+  local used <const> = in_use(db, o.host, o.device)
+  if o.share and used.trials >= o.share then return {} end
   local rows <const> = db:rows([[SELECT * FROM trial WHERE wanted = 1 AND state = 'pending'
-    AND MIN(MAX(COALESCE(need, 0), ?), ?) <= ? ORDER BY number LIMIT ?]], o.least, o.limit, o.limit - in_use(db, o.host), n)
+    AND MIN(MAX(COALESCE(need, 0), ?), ?) <= ? ORDER BY number LIMIT ?]], o.least, o.limit, o.limit - used.bytes, n)
   for _, row in ipairs(rows) do
     row.room = math.min(math.max(row.need or 0, o.least), o.limit)
     row.attempts = row.attempts + 1
@@ -197,6 +212,18 @@ function M.numbered(db, trials, code)
     end
   end
   return list
+end
+
+--- Does the study have room for the cells of these trials, where it has at most so many? nil: any number.
+function M.has_room(db, trials, most)
+  if not most then return true end
+  local cells <const> = {}
+  for _, t in ipairs(trials) do cells[t.cell] = true end
+  local n = db:rows("SELECT COUNT(DISTINCT cell) AS n FROM trial WHERE wanted = 1")[1].n
+  for cell in pairs(cells) do
+    n = n + 1 - db:rows("SELECT COUNT(*) AS n FROM (SELECT 1 FROM trial WHERE cell = ? AND wanted = 1 LIMIT 1)", cell)[1].n
+  end
+  return n <= most
 end
 
 --- The digest that a text is kept by.

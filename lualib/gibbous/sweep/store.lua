@@ -29,6 +29,15 @@ local function carrier(folder, wanted)
   return require("gibbous.sweep." .. (name or chosen(folder, wanted)))
 end
 
+--- f(...), where a folder that cannot be written is said with its remedy.
+local function writing(f, ...)
+  local ok <const>, result <const> = pcall(f, ...)
+  if ok then return result end
+  local words <const> = require "gibbous.raised".is(result, "io") and tostring(result) or ""
+  if not words:find "Read%-only file system" and not words:find "Permission denied" then error(result, 0) end
+  core.raise("io", words .. "; the store of a sweep needs a folder that can be written: name one with --store DIR")
+end
+
 --- Is there a store in this folder?
 function M.is(folder) return there(folder) ~= nil end
 
@@ -36,7 +45,7 @@ function M.is(folder) return there(folder) ~= nil end
 ---@return gibbous.sweep.store
 function M.open(folder, mode, wanted)
   if mode == "create" then
-    core.make_folder(folder)
+    writing(core.make_folder, folder)
   elseif not there(folder) then
     core.raise("io", ("there is no sweep in %s: gibbous sweep run SCRIPT makes one"):format(folder))
   end
@@ -45,8 +54,10 @@ end
 
 --- The right to be the one `run` of a folder, until it is closed; nil where another process has it.
 function M.lock(folder, wanted)
-  core.make_folder(folder)
-  return carrier(folder, wanted).lock(folder)
+  return writing(function()
+    core.make_folder(folder)
+    return carrier(folder, wanted).lock(folder)
+  end)
 end
 
 return M

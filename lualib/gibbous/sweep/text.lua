@@ -26,13 +26,16 @@ function M.duration(seconds)
   return ("%d:%02d:%02d"):format(s // 3600, s // 60 % 60, s % 60)
 end
 
---- Numbers of trials: {done, failed, pending, running, total} and by class.
+--- Numbers of trials: {done, failed, pending, running, total} and by class. One whose process is gone is pending.
 function M.tally(store)
   local t <const> = {done = 0, failed = 0, pending = 0, running = 0, total = 0, class = {}}
   for _, row in ipairs(store:counts()) do
     t[row.state] = t[row.state] + row.n
     t.total = t.total + row.n
     if row.class and row.state ~= "pending" then t.class[row.class] = (t.class[row.class] or 0) + row.n end
+  end
+  if t.running > 0 then
+    for _ in pairs(store:lost()) do t.running, t.pending = t.running - 1, t.pending + 1 end
   end
   return t
 end

@@ -29,18 +29,24 @@ local function left(store, t, now)
   return (now - r.first) / (r.n - 1) * (t.pending + t.running)
 end
 
+local function row_of(r, now)
+  local value <const> = r.value and ("%.6g"):format(r.value) or "no number"
+  return {tostring(r.number), text.params(r.params), text.duration(math.max(0, now - (r.started or now))),
+    r.room and ("%.0f MiB"):format(r.room / 2 ^ 20) or "", r.step and ("step %g: %s"):format(r.step, value) or "", r.host or ""}
+end
+
+--- Rows of the trials that run, SHOWN of them, and how many there are.
 local function running(store, now)
-  local rows <const> = store.db:rows([[SELECT t.*, (SELECT MAX(step) FROM report WHERE trial = t.id) AS step,
+  local out <const>, lost <const>, n = {}, store:lost(), 0
+  for _, r in ipairs(store.db:rows([[SELECT t.*, (SELECT MAX(step) FROM report WHERE trial = t.id) AS step,
     (SELECT value FROM report WHERE trial = t.id ORDER BY step DESC LIMIT 1) AS value
-    FROM trial t WHERE state = 'running' AND wanted = 1 ORDER BY started, number]])
-  local out <const> = {}
-  for i, r in ipairs(rows) do
-    if i > SHOWN then break end
-    local value <const> = r.value and ("%.6g"):format(r.value) or "no number"
-    out[i] = {tostring(r.number), text.params(r.params), text.duration(math.max(0, now - (r.started or now))),
-      r.room and ("%.0f MiB"):format(r.room / 2 ^ 20) or "", r.step and ("step %g: %s"):format(r.step, value) or "", r.host or ""}
+    FROM trial t WHERE state = 'running' AND wanted = 1 ORDER BY started, number]])) do
+    if not lost[r.id] then
+      n = n + 1
+      out[#out + 1] = n <= SHOWN and row_of(r, now) or nil
+    end
   end
-  return out, #rows
+  return out, n
 end
 
 local function table_of(headings, rows)

@@ -58,11 +58,11 @@ describe("files that are no such model", function()
     gb.data.write(path .. ".safetensors", {v = gb.ones(2)})
     raises("format", "not a saved model; gb.data.read reads tensors", gb.load, path .. ".safetensors")
     os.remove(path .. ".safetensors")
-    raises("format", "in format 7; this version, " .. gb.version .. ", reads up to format 1", gb.load,
+    raises("format", "in format 7; this version, " .. gb.version .. ", reads up to format 2", gb.load,
       forged(path, function(_, texts)
       texts.version = "7"
     end))
-    raises("format", "format 1 expected, got 'x'", gb.load, forged(path, function(_, texts) texts.version = "x" end))
+    raises("format", "format 1 to 2 expected, got 'x'", gb.load, forged(path, function(_, texts) texts.version = "x" end))
     raises("format", "kernel 'rbff' is unknown to this version, did you mean 'rbf'?", gb.load, forged(path, function(d)
       for _, o in ipairs(d.objects) do if o.kind == "rbf" then o.kind = "rbff" end end
     end))
@@ -154,8 +154,10 @@ describe("files that are no such model", function()
   local several <const> = gb.gp.multitask{kernel = K.rbf{} + K.linear{}, tasks = 2, mean = gb.means.constant{1, 2}}
     :condition(x, gb.stack({y, -y}, 2))
   several:predict(new).mean:eval()
+  local scaled <const> = gb.gp.exact{kernel = K.rbf{ard = true}, noise = 0.1, standardize = true}
+  scaled:fit(gb.data.frame{a = x:select(2, 1), b = x:select(2, 2), y = y}, "y", {steps = 2})
 
-  for label, m in pairs{["a model"] = exact, ["a model of several outputs"] = several} do
+  for label, m in pairs{["a model"] = exact, ["a model of several outputs"] = several, ["a model that scales"] = scaled} do
     it("descriptions that a liar signed give a model or a named error: " .. label, function()
       local path <const> = saved(m, {caches = true})
       local state = 1

@@ -265,13 +265,13 @@ describe("a file that is refused", function()
     refused("format", "FILE: not a model file, which m:save(path) writes; gb.data.read reads tables and arrays",
       support.write(support.path(), "text"))
     refused("format", "FILE.gb: not a saved model; gb.data.read reads tensors", forged(file, function(_, _, t) t.format = "x" end))
-    refused("format", ("FILE.gb: saved by gibbous 9.9 in format 2; this version, %s, reads up to format 1"):format(gb.version),
-      forged(file, function(_, _, t) t.version, t.library = "2", "9.9" end))
+    refused("format", ("FILE.gb: saved by gibbous 9.9 in format 3; this version, %s, reads up to format 2"):format(gb.version),
+      forged(file, function(_, _, t) t.version, t.library = "3", "9.9" end))
     for _, version in ipairs{"0", "x", "1.5"} do
-      refused("format", ("FILE.gb: format 1 expected, got '%s'"):format(version),
+      refused("format", ("FILE.gb: format 1 to 2 expected, got '%s'"):format(version),
         forged(file, function(_, _, t) t.version = version end))
     end
-    refused("format", "FILE.gb: format 1 expected, got 'nil'", forged(file, function(_, _, t) t.version = nil end))
+    refused("format", "FILE.gb: format 1 to 2 expected, got 'nil'", forged(file, function(_, _, t) t.version = nil end))
     local tensors <const>, texts <const> = core.safetensors_read(file)
     local changed <const> = support.path ".gb"
     tensors.y = tensors.y + 1
@@ -349,7 +349,7 @@ describe("a file that is refused", function()
         {x = gb.ones(2, 1, f32), y = gb.ones(2, f32)})
     near(y, gb.load(bare, {x = x, y = y}).y, 0)
     refused("shape", "load: x has 3 rows, y must be (3), got shape 2 beside x 3x2", bare, {x = x, y = gb.ones(2)})
-    raises("option", "gb.load: option 'x' must be a tensor, got string x", gb.load, bare, {x = "x", y = y})
+    raises("option", "gb.load: option 'x' must be a tensor or a frame, got string x", gb.load, bare, {x = "x", y = y})
     raises("option", "gb.load: option 'warp' must be a function", gb.load, file, {warp = 3})
     raises("option", "gb.load: option 'warp' must be a function", gb.load, file, {warp = setmetatable({}, {})})
     for _, name in ipairs{"kernels", "means", "priors", "functions"} do

@@ -32,5 +32,5 @@ return model.define{
   posterior = posterior, observations = observations.single,
   text = function(self) return summary.text(self, "gp.exact  ", summary.points) end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    leave_one_out.methods, likelihood.methods, save.methods, {copy = model.copy}},
+    leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }

@@ -6,6 +6,7 @@ local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local fantasies <const> = require "gibbous.gp.exact.fantasies"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
@@ -13,6 +14,7 @@ local objective <const> = require "gibbous.gp.exact.objective"
 local options <const> = require "gibbous.options"
 local posterior_cache <const> = require "gibbous.gp.posterior_cache"
 local precision_twin <const> = require "gibbous.gp.exact.precision_twin"
+local scaling <const> = require "gibbous.gp.scaling"
 local update_record <const> = require "gibbous.gp.update_record"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
@@ -106,19 +108,21 @@ local function noise_of(f, parts, x, given)
   end
   local own <const> = columns.like(given, l.noise)
   likelihoods.fields(l).noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
-  return columns.like(given, x)
+  return l:scaled(columns.like(given, x))
 end
 
 local methods <const> = {}
 
 --- A new model that has also seen x (k, d) or (k), y (k). Parameters are copied (explicit gb.params and networks are shared) and
--- not fitted again; the old model stays as it is. If the old model was ready for predictions, the new one is too: equal to
+-- not fitted again; the old model stays as it is, and what it scales keeps its scale. A frame gives x and y by the names of its
+-- columns: m:condition(frame, o). If the old model was ready for predictions, the new one is too: equal to
 -- factoring from the start up to rounding, in O(n^2 k) time and O(n k) bytes beside the factor, which they share; with a solver,
 -- to its residual. Otherwise the first prediction prepares it. m.update says which, and what it took.
 -- o: noise (k), variances where the model's noise is known per observation; missing = "mask" leaves out rows where y is NaN.
 -- y (b, k): b fantasies of the same points; x (b, k, d): of points of their own. The result then only predicts, all b at once
 -- (gp/exact/fantasies.lua). Errors: option, shape, dtype, nan; not_pd.
 function methods.condition(self, x, y, opts)
+  x, y, opts = frames.observed(self, x, y, opts, "condition")
   local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
   local f <const> = model.fields(self)
   if fantasies.is_batch(x, y) then
@@ -131,12 +135,14 @@ function methods.condition(self, x, y, opts)
   local given <const> = o.noise and kept and o.noise:index(1, kept) or o.noise or nil
   local noise <const> = noise_of(f, parts, xs, given)
   local out <const> = model.class(self).new(parts)
+  local own_x <const>, own_y <const> = scaling.extend(self, out, xs, ys, "condition")
   if f.x and #f.x > 0 then
-    model.set_data(out, core.cat({f.x, xs}, 1), core.cat({f.y, ys}, 1))
+    model.set_data(out, core.cat({f.x, own_x}, 1), core.cat({f.y, own_y}, 1))
   else
-    model.set_data(out, xs, ys)
+    model.set_data(out, own_x, own_y)
   end
-  carry_all(self, out, xs, ys, noise)
+  frames.inherit(self, out)
+  carry_all(self, out, own_x, own_y, noise)
   return out
 end
 

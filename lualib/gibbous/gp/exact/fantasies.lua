@@ -11,6 +11,7 @@ local cache <const> = require "gibbous.gp.exact.posterior_cache"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local forecast <const> = require "gibbous.gp.exact.forecast"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
@@ -20,6 +21,8 @@ local posterior_cache <const> = require "gibbous.gp.posterior_cache"
 local precision_twin <const> = require "gibbous.gp.exact.precision_twin"
 local prediction <const> = require "gibbous.gp.predict.record"
 local prediction_parts <const> = require "gibbous.gp.predict.parts"
+local rescaled <const> = require "gibbous.gp.predict.rescaled"
+local scaling <const> = require "gibbous.gp.scaling"
 local variance <const> = require "gibbous.gp.exact.variance"
 
 ---@class gibbous.gp.fantasies
@@ -150,6 +153,13 @@ local function parts_of(b, t)
   return parts
 end
 
+--- Points (m, d) of a call, of the columns and type of the fantasies.
+local function checked_points(b, xs)
+  local t <const> = kernels.points(frames.tensor(b.model, xs, "predict"), "predict: x")
+  data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict")
+  return t
+end
+
 --- A lazy record at new points xs (m, d) or (m), as that of a model: mean (b, m), interval two of them, sample (b, k, m); f_var,
 -- y_var and f_cov of fantasies at k shared points (m), (m) and (m, m), the same for all, else (b, m), (b, m) and (b, m, m). Each
 -- is what the model conditioned on that fantasy predicts, draws with a seed too.
@@ -158,19 +168,18 @@ end
 ---@return gibbous.prediction
 function methods.predict(self, xs)
   local b <const> = box(self)
-  local t <const> = kernels.points(xs, "predict: x")
-  data.check_width({x = b.x.ndim == 2 and b.x or b.x:select(1, 1)}, t, "predict")
+  local t <const> = scaling.points(b.model, checked_points(b, xs), "predict")
   local at <const>, stamp <const> = param.remember(b.worker), model.stamp(b.worker)
   local likelihood <const> = model.fields(b.worker).likelihood
   local wide <const> = adopted(t, b.z.dtype)
-  return prediction.new(t, {
+  return rescaled(prediction.new(t, {
     prepare = function() return at(parts_of, b, wide) end,
     is_ready = function() return b.ready ~= nil and b.ready.stamp == stamp end,
     noise = function() return at(likelihood.new_variance, likelihood, wide) end,
     cost = function(key) return at(forecast.of, b.worker, wide, {}, key, #b.z) end,
     announce = function(key) at(forecast.announce, b.worker, wide, {}, key, #b.z) end,
     many = b.count, each = not b.shared and b.count or nil,
-  })
+  }), scaling.scaler(model.fields(b.model), "y", "predict"))
 end
 
 -- The value -------------------------------------------------------------------------------------------------------------------
@@ -225,8 +234,10 @@ end
 local function snapshot(self)
   local f <const> = model.fields(self)
   local out <const> = model.bare(self)
+  scaling.inherit(self, out)
   if f.x == nil then return out end
   model.set_data(out, f.x, f.y)
+  frames.inherit(self, out)
   share_state(self, out)
   if f.twin then share_state(f.twin, precision_twin(out, "f64")) end
   return out
@@ -241,7 +252,9 @@ function M.new(self, x, y, noise_of)
   local given <const> = noise_of(b.z)
   local f <const> = model.fields(b.worker)
   local dtype <const> = f.x and #f.x > 0 and f.x.dtype or b.z.dtype
-  b.z, b.values = adopted(b.z, dtype), adopted(b.y, dtype)
+  local scale <const> = scaling.scaler(model.fields(b.model), "y", "condition")
+  b.z = adopted(scaling.points(b.model, b.z, "condition"):eval(), dtype)
+  b.values = adopted(scale and scale:apply(b.y):eval() or b.y, dtype)
   local noise <const> = given and adopted(given, dtype) or f.likelihood:variance(b.z)
   b.noise = computed(noise.ndim == 1 and #noise == #b.z and noise or core.zeros(#b.z, {dtype = b.z.dtype}) + noise)
   return setmetatable({_box = b}, Fantasies)

@@ -10,19 +10,22 @@ local means <const> = require "gibbous.means"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local rules <const> = require "gibbous.gp.rules"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
 local solver_rule <const> = rules.solver{"auto", "direct"}
 
---- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value}
+--- gb.gp.exact{kernel, mean = zero, noise = 1 | likelihood, solver = "auto"|"direct"|"cg"|...|a gb.solvers value, standardize}
 -- noise: a variance in units of y squared: a number (free; 0: it stays 0, the data are exact), a gb.param, or a tensor (n) of
 -- known variances. solver: the name of one of gb.solvers stands for it with its usual options; "cg" with those that "auto" uses.
 -- mean: a gb.means value, a function of x (n, d) giving (n), or a network. The model copies what it is given; only explicit
--- gb.params and networks stay shared. Without data it is the prior. Errors: option.
+-- gb.params and networks stay shared. Without data it is the prior. standardize = true, or {x = true, y = true} with scalers of
+-- gb.data.standardize in the place of true: the model scales inputs and targets, and is asked and answers in their own units;
+-- kernel, mean and a noise that is a number are of the scaled data (gp/scaling.lua). Errors: option.
 ---@return gibbous.gp.exact
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any",
-    solver = solver_rule}, "gb.gp.exact")
+    solver = solver_rule, standardize = scaling.rule}, "gb.gp.exact")
   if not o.kernel then core.raise("option", "gb.gp.exact: a kernel is needed: gb.gp.exact{kernel = gb.kernels.rbf{}}") end
   if o.noise and o.likelihood then core.raise("option", "gb.gp.exact: give noise or likelihood, not both") end
   local likelihood = o.likelihood
@@ -32,5 +35,5 @@ return function(opts)
     likelihood = is_vector and likelihoods.fixed(noise) or likelihoods.gaussian(noise)
   end
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
-    solver = o.solver or "auto"}
+    solver = o.solver or "auto", standardize = scaling.asked(o.standardize)}
 end

@@ -101,7 +101,7 @@ local function optimise(self, worker, o, run, line, before, place)
     s.solve = solves[s.value]
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
-    s.step = s.step + before
+    s.step, s.value = s.step + before, s.value + run.shift
     core.fit_at(s.step, s.value)
     place.best = best
     record(run.history, s)

@@ -4,6 +4,7 @@ local admission <const> = require "gibbous.admission"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local new_report <const> = require "gibbous.gp.fit.report"
 local observations <const> = require "gibbous.gp.observations"
@@ -12,12 +13,13 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local restarts <const> = require "gibbous.gp.fit.restarts"
 local resume <const> = require "gibbous.gp.fit.resume"
+local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
 
 local fields <const> = model.fields
 
 local SPEC <const> = {resume = "table", restarts = "count", seed = "integer", objective = {"mll", "loo"}, budget = "any",
-  missing = data.missing}
+  missing = data.missing, inputs = "table"}
 for key, kind in pairs(optim.spec) do SPEC[key] = kind end
 
 local function any_free(list)
@@ -77,8 +79,9 @@ local function can_go_on(best, total)
 end
 
 --- Fits a model that computes to the data that it holds. masked: missing values that were left out. from: what a fit goes on from
--- (fit/resume.lua), nil for one that begins. Gives its report and, where it can go on, what from.
-local function fit(self, o, budget, masked, from)
+-- (fit/resume.lua), nil for one that begins. scaled: {shift, notes}, what scaling the data took from values, in nats, and
+-- what is to be said of it. Gives its report and, where it can go on, what from.
+local function fit(self, o, budget, masked, from, scaled)
   local f <const>, of <const> = fields(self), model.posterior(self)
   local start <const> = core.clock()
   local floor <const> = f.likelihood:set_floor(f.y)
@@ -89,7 +92,7 @@ local function fit(self, o, budget, masked, from)
   check_priors(list, names)
   local shared <const> = taken_over(self, list, names)
   local run <const> = {solver = f.active, log = more.log or descent.new_log(), history = more.history or descent.new_history(),
-    realise = within(budget), units = more.units or starts.units(self)}
+    realise = within(budget), units = more.units or starts.units(self), shift = scaled.shift}
   local best, total, at
   of.guarded(self, "fit", function()
     if any_free(list) then
@@ -103,7 +106,7 @@ local function fit(self, o, budget, masked, from)
   local seconds <const> = (more.seconds or 0) + core.clock() - start
   f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, shared = shared,
     log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
-    objective = o.objective or "mll"})
+    objective = o.objective or "mll", shift = scaled.shift, notes = scaled.notes})
   local keeps <const> = at and can_go_on(best, total)
   return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, history = run.history,
     units = run.units, seconds = seconds, masked = masked}
@@ -129,7 +132,7 @@ local methods <const> = {}
 -- missing cells, O(N^3) of the N values it has otherwise. Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
-  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "fit")
   local from <const> = o.resume and resume.of(self, o.resume, o)
   if from then
@@ -138,9 +141,12 @@ function methods.fit(self, x, y, o)
   end
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
+  local left
+  x, y, left = frames.data(self, x, y, o.inputs, "fit")
   admission.ask(function() return self:plan(x, y, {objective = o.objective, missing = o.missing}).peak end)
-  local masked <const> = observations.take(self, x, y, "fit", o.missing)
-  local info <const>, at <const>, more <const> = fit(model.core(self), o, budget, from and from.more.masked or masked, from)
+  local masked <const> = observations.take(self, x, y, "fit", o.missing, left)
+  local info <const>, at <const>, more <const> = fit(model.core(self), o, budget, from and from.more.masked or masked, from,
+    {shift = scaling.log_scale(self), notes = scaling.notes(self)})
   if at then resume.note(self, info, o, at, more) end
   return info
 end

@@ -15,14 +15,14 @@ local function is_free(mean)
 end
 
 --- How much of y is noise, or how likely y is by a constant and noise alone.
-local function explained(f, y, var, info)
+local function explained(f, y, var, info, shift)
   local noise <const> = f.likelihood.noise
   if f.likelihood.kind ~= "gaussian" or not param.is(noise) then return nil end
   local share <const> = noise.value:item() / var
   if share >= NOTHING then return ("the fit explains nothing: noise takes %.0f %% of var(y)"):format(100 * share) end
   if info.objective == "loo" then return nil end
   local n <const> = #y
-  local alone <const> = -n / 2 * (math.log(2 * math.pi * var * (n - 1) / n) + 1)
+  local alone <const> = -n / 2 * (math.log(2 * math.pi * var * (n - 1) / n) + 1) - shift
   if info.log_likelihood > alone + AS_LIKELY then return nil end
   return ("the fit explains nothing: a constant with noise alone has the log marginal likelihood %.4f"):format(alone)
 end
@@ -37,14 +37,14 @@ local function off_centre(f, y)
   return ("mean(y) is %.4g standard deviations from the zero mean; gb.means.constant() would follow it"):format(mean / sd)
 end
 
---- Sentences about the fit of a model; info: the report so far.
-return function(self, info)
+--- Sentences about the fit of a model; info: the report so far; shift: nats that scaling took (gp/scaling.lua, log_scale), nil: 0.
+return function(self, info, shift)
   local f <const> = model.fields(self)
   local y <const> = f.y:to{dtype = "f64"}
   if #y < 2 then return {} end
   if not likelihoods.varies(y) then return {"y does not vary"} end
   local out <const> = {}
-  out[1] = explained(f, y, y:var():item(), info)
+  out[1] = explained(f, y, y:var():item(), info, shift or 0)
   out[#out + 1] = off_centre(f, y)
   return out
 end

@@ -1,11 +1,13 @@
 --- m:plan: what a training step will take, before anything is computed.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local scaling <const> = require "gibbous.gp.scaling"
 
-local SPEC <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing}
+local SPEC <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing, inputs = "table"}
 
 --- The plan of a step of a model that computes and that nobody else holds.
 local function plan_of(self, o)
@@ -24,16 +26,18 @@ local methods <const> = {}
 ---@return gibbous.plan
 function methods.plan(self, x, y, o)
   local f <const>, form <const> = model.fields(self), model.class(self).observations
-  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil) then o, x = x, nil end
+  if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "plan")
   if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)") end
+  x, y = frames.data(self, x, y, o.inputs, "plan")
   local other <const> = model.bare(self)
   if x == nil then
     data.check_session("plan", f.x.device)
     form.fill(other, f.x, f.y, "plan")
   else
     local xs <const>, ys <const>, kept <const> = form.check(self, x, y, "plan", o.missing)
-    form.fill(other, xs, ys, "plan", kept, kept and #core.as_tensor(y))
+    local own_x <const>, own_y <const> = scaling.take(other, xs, ys, "plan")
+    form.fill(other, own_x, own_y, "plan", kept, kept and #core.as_tensor(y))
   end
   return plan_of(model.core(other), o)
 end

@@ -104,17 +104,19 @@ local function bounds_met(list, names)
   return out
 end
 
---- The record of a fit from the best start's, the totals of all, and what the fit adds.
+--- The record of a fit from the best start's, the totals of all, and what the fit adds; of this shift and notes may be absent, of a
+-- model that scales nothing.
 return function(self, best, total, more)
   local f <const> = model.fields(self)
   local list <const>, names <const> = param.collect(self)
   local prior <const> = param.log_prior(list)
   local log_prior <const> = prior and prior:item() or 0.0
+  local value <const> = best.value + (more.shift or 0)
   local solved <const> = best.solve == nil or best.solve.converged
   local floor_binds <const> = more.floor and f.likelihood:variance(f.x):min():item() <= (1 + NEAR) * more.floor
   local out <const> = setmetatable({converged = best.converged and not best.interrupted and solved,
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
-    value = best.value, log_prior = log_prior, log_likelihood = -best.value - log_prior, objective = more.objective,
+    value = value, log_prior = log_prior, log_likelihood = -value - log_prior, objective = more.objective,
     log_likelihood_error = algorithm.standard_error(best.solve),
     gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), shared = more.shared,
     noise_floor = floor_binds and more.floor or nil,
@@ -124,6 +126,8 @@ return function(self, best, total, more)
     history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
     parameters = parameter_values(self), interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
-  out.notes = notes(self, out)
+  local told <const> = notes(self, out, more.shift)
+  local further <const> = more.notes or {}
+  out.notes = table.move(further, 1, #further, #told + 1, told)
   return out
 end

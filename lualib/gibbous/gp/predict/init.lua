@@ -1,5 +1,5 @@
 --- What a model says about new points, whatever its posterior: predict and draw.
-local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
@@ -8,6 +8,8 @@ local parts <const> = require "gibbous.gp.predict.parts"
 local pathwise <const> = require "gibbous.gp.predict.pathwise"
 local posterior_cache <const> = require "gibbous.gp.posterior_cache"
 local record <const> = require "gibbous.gp.predict.record"
+local rescaled <const> = require "gibbous.gp.predict.rescaled"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local methods <const> = {}
 
@@ -75,12 +77,11 @@ end
 function methods.predict(self, xs, opts)
   local o <const> = options.parse(opts, SPEC, "predict")
   local form <const>, inner <const> = model.class(self).observations, model.core(self)
-  local t <const> = kernels.points(xs, "predict: x")
-  data.check_width(model.fields(self), t, "predict")
+  local t <const> = frames.points(self, xs, "predict")
   local inputs <const>, f <const> = form.inputs(self, t), model.fields(inner)
   if f.x == nil then kernels.resolve_ard(f.kernel, inputs.shape[2]) end
   model.posterior(inner).check_options(o)
-  return form.outputs(self, record_of(inner, t, inputs, o), #t)
+  return rescaled(form.outputs(self, record_of(inner, t, inputs, o), #t), scaling.scaler(model.fields(self), "y", "predict"))
 end
 
 --- k functions drawn from the posterior: a value that is called with points (m, d) and gives (k, m), of several outputs (k, m,
@@ -90,8 +91,14 @@ end
 function methods.draw(self, k, opts)
   local f <const>, form <const> = model.fields(self), model.class(self).observations
   local count <const>, o <const> = pathwise.asked(f, k, opts)
-  return pathwise.new(model.core(self), form.inputs(self, f.x), count, o, {columns = f.x.shape[2],
-    inputs = function(t) return form.inputs(self, t) end, values = function(v, m) return form.drawn(self, v, m) end})
+  local held <const>, scaler <const> = model.with_data_of(self), scaling.scaler(f, "y", "draw")
+  return pathwise.new(model.core(self), form.inputs(self, f.x), count, o, {
+    points = function(xs) return frames.points(held, xs, "draw") end,
+    inputs = function(t) return form.inputs(held, t) end,
+    values = function(v, m)
+      local own <const> = form.drawn(held, v, m)
+      return scaler and scaler:undo(own) or own
+    end})
 end
 
 return {methods = methods}

@@ -46,7 +46,7 @@ local function correction(self, x, prior, white, count, seed)
 end
 
 --- 'count' functions of the posterior of a model that computes. like (., d): inputs of the right width; o: features, seed. view:
--- how the caller gives points and sees values, where that is not as the model that computes: columns of points, inputs(points)
+-- how the caller gives points and sees values, where that is not as the model that computes: points(xs), checked, inputs(points)
 -- and values((count, m'), m).
 function M.new(self, like, count, o, view)
   local of <const>, held <const> = model.posterior(self), model.fields(self).x
@@ -69,14 +69,12 @@ function M.new(self, like, count, o, view)
   local function of_inputs(t) return at(values, t:to(wide)):to{dtype = t.dtype} end
   local function of_points(t) return view.values(of_inputs(view.inputs(t)), #t) end
   return setmetatable({_box = {count = count, features = o.features, info = info, converged = info == nil or info.converged,
-    columns = view and view.columns or like.shape[2], device = like.device, dtype = like.dtype,
+    columns = like.shape[2], device = like.device, dtype = like.dtype, points = view and view.points,
     values = view and of_points or of_inputs}}, Draw)
 end
 
---- The functions at points (m, d) or (m): (count, m), of T tasks (count, m, T), lazy and differentiable in the points. The same
--- point gives the same value, however and how often it is asked for. Cost: O(m (features + n)) a function, streamed.
-function Draw.__call(self, xs)
-  local d <const> = rawget(self, "_box")
+--- Points of a call, of the columns and type of a draw 'd' without a view.
+local function checked(d, xs)
   local t <const> = kernels.points(xs, "draw: x")
   data.check_session("draw", d.device)
   data.check_home("draw", t)
@@ -84,7 +82,15 @@ function Draw.__call(self, xs)
     core.raise("shape", ("draw: the model was given %s, x has shape %s"):format(counted(d.columns, "column"), core.told(t)))
   end
   if t.dtype ~= d.dtype then core.raise("dtype", ("draw: the model's data are %s, x is %s"):format(d.dtype, t.dtype)) end
-  return d.values(t)
+  return t
+end
+
+--- The functions at points (m, d) or (m), or at the rows of a frame: (count, m), of T tasks (count, m, T), lazy and differentiable
+-- in the points. The same point gives the same value, however and how often it is asked for. Cost: O(m (features + n)) a function,
+-- streamed.
+function Draw.__call(self, xs)
+  local d <const> = rawget(self, "_box")
+  return d.values(d.points and d.points(xs) or checked(d, xs))
 end
 
 M.spec = {features = "count", seed = "integer"}

@@ -2,6 +2,7 @@
 -- Cost: one pass over the n^2 pairs of rows, 30 products with the covariance, O(n) memory.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local named <const> = require "gibbous.frame.named"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}
 local STEPS <const> = 30                          -- of Lanczos
@@ -17,7 +18,7 @@ local OFF_CENTRE <const> = 1e3                    -- |mean| / spread of a column
 ---@field nearest table|nil       {i, j, distance}: the two rows of x that are nearest to each other
 ---@field of_pivot table|nil      {row, distance}: the row nearest to the one that failed
 ---@field duplicates integer      rows that have a twin at distance 0
----@field scale table[]           of each column: {mean, spread}
+---@field scale table[]           of each column: {mean, spread, label}; label: its number, or its name in quotes
 ---@field largest number          eigenvalue of k(x) + noise, from below
 ---@field smallest number         the same, from above
 ---@field condition number        largest / noise, infinite without noise
@@ -32,11 +33,11 @@ local function pair_text(self)
     self.duplicates == 1 and "1 row has" or self.duplicates .. " rows have")
 end
 
---- Numbers of the columns that have one value in all rows.
+--- The labels of the columns that have one value in all rows.
 local function constants_of(scale)
   local out <const> = {}
   for c, s in ipairs(scale) do
-    if s.spread == 0 then out[#out + 1] = c end
+    if s.spread == 0 then out[#out + 1] = s.label or c end
   end
   return out
 end
@@ -117,7 +118,10 @@ local function column_scales(x)
   local out <const> = {}
   local means <const> = x:mean(1)
   local spreads <const> = ((x - means) ^ 2):mean(1):sqrt():totable()
-  for c, mean in ipairs(means:totable()) do out[c] = {mean = mean, spread = spreads[c]} end
+  for c, mean in ipairs(means:totable()) do
+    local name <const> = named.column(x, c)
+    out[c] = {mean = mean, spread = spreads[c], label = name and ("'%s'"):format(name) or tostring(c)}
+  end
   return out
 end
 
@@ -158,9 +162,9 @@ local function remedies(d)
     out[#out + 1] = ("use f64: condition %.2g leaves %.1f digits there"):format(d.condition,
       math.max(0, -math.log(d.condition * UNIT.f64, 10)))
   end
-  for c, s in ipairs(d.scale) do
+  for _, s in ipairs(d.scale) do
     if s.spread > 0 and math.abs(s.mean) > OFF_CENTRE * s.spread then
-      out[#out + 1] = ("centre the inputs: column %d has mean %.4g and spread %.3g"):format(c, s.mean, s.spread)
+      out[#out + 1] = ("centre the inputs: column %s has mean %.4g and spread %.3g"):format(s.label, s.mean, s.spread)
       break
     end
   end

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
+local scaling <const> = require "gibbous.gp.scaling"
 
 ---@class gibbous.leave_one_out
 ---@field mean gibbous.tensor          (n) of y_i given all others; of several outputs (n, T), NaN where y is
@@ -47,8 +48,11 @@ function methods.leave_one_out(self)
   local count <const>, of <const> = form.count(f.y), model.posterior(inner)
   if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count) end
   if not of.leave_one_out then core.raise("option", "leave_one_out: a model of this class has no closed form of it") end
-  local diagonal <const>, weights <const>, converged <const> = of.leave_one_out(inner)
-  return record(f.y, form.weights(self, diagonal), form.weights(self, weights), converged)
+  local own_diagonal <const>, own_weights <const>, converged <const> = of.leave_one_out(inner)
+  local diagonal <const>, weights <const> = form.weights(self, own_diagonal), form.weights(self, own_weights)
+  local scaler <const> = scaling.scaler(f, "y", "leave_one_out")
+  if not scaler then return record(f.y, diagonal, weights, converged) end
+  return record(scaling.held(self, "y"), diagonal / (scaler.sd * scaler.sd), weights / scaler.sd, converged)
 end
 
 return {methods = methods}

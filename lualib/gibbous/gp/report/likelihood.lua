@@ -5,6 +5,7 @@ local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local scaling <const> = require "gibbous.gp.scaling"
 
 ---@class gibbous.likelihood_info
 ---@field standard_error number  of the value, nats: 0 by a factor; a solver's is estimated from random probes
@@ -17,10 +18,13 @@ function LikelihoodInfo.__tostring(self)
   return text .. error .. (self.converged and "" or (", from a solve that did not converge (%s)"):format(self.reason))
 end
 
+--- A value of scaled targets as that of the targets themselves. scale: gp/scaling.lua, log_scale.
+local function of_data(value, scale) return scale == 0 and value or value - scale end
+
 --- By a solver: the value and its record. A solve that missed its tolerance raises unless 'kept'.
-local function estimated(self, kept)
+local function estimated(self, kept, scale)
   local f <const> = model.fields(self)
-  local value <const> = (-model.posterior(self).objective(self, f.active, "mll")):eval()
+  local value <const> = of_data(-model.posterior(self).objective(self, f.active, "mll"), scale):eval()
   local solve <const> = f.solve_info
   if not (solve.converged or kept) then
     core.raise("not_converged", ("log_marginal_likelihood: the solver missed its tolerance (%s after %s, residual %.2g), "
@@ -45,10 +49,11 @@ function methods.log_marginal_likelihood(self, o)
   o = options.parse(o, {unconverged = "boolean"}, "log_marginal_likelihood")
   if f.x == nil then core.raise("option", "log_marginal_likelihood: the model holds no data") end
   f.active = f.active or of.decide(inner)
-  if algorithm.is_iterative(f.active) then return estimated(inner, o.unconverged) end
+  local scale <const> = scaling.log_scale(self)
+  if algorithm.is_iterative(f.active) then return estimated(inner, o.unconverged, scale) end
   local worker <const> = of.worker(inner)
   local value <const> = of.guarded(worker, "log_marginal_likelihood", function()
-    return (-of.objective(worker, f.active, "mll")):to{dtype = of.dtype or f.x.dtype}:eval()
+    return of_data(-of.objective(worker, f.active, "mll"), scale):to{dtype = of.dtype or f.x.dtype}:eval()
   end)
   return value, setmetatable({value = value:item(), standard_error = 0.0, converged = true}, LikelihoodInfo)
 end

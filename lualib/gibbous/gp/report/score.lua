@@ -3,9 +3,11 @@ local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.options"
+local scaling <const> = require "gibbous.gp.scaling"
 
 ---@class gibbous.score
 ---@field rmse number         root mean squared error (units of y)
@@ -95,12 +97,14 @@ end
 
 local methods <const> = {}
 
---- How well new observations x (m, d), y (m) are predicted: a gibbous.score of numbers. Cost: a prediction's mean and y_var;
--- exact variances by conjugate gradients take a solve a row, cached ones are at most s.f_var_bound too large, on average.
+--- How well new observations x (m, d), y (m), or the rows of a frame, m:score(frame, o), are predicted: a gibbous.score of numbers.
+-- Cost: a prediction's mean and y_var; exact variances by conjugate gradients take a solve a row, cached ones are at most
+-- s.f_var_bound too large, on average.
 -- o: noise: variances of the noise in these y, a number or (m), in place of the likelihood's. Where neither knows them, as with
 -- known noise of the observations alone, they are left out, and the score says so. missing = "mask": rows whose y is NaN are left
 -- out; variance = "cached", rank: as in predict. Errors: option, shape, dtype, nan; those of a prediction.
 function methods.score(self, x, y, o)
+  x, y, o = frames.observed(self, x, y, o, "score")
   o = options.parse(o, {missing = data.missing, variance = {"exact", "cached"}, rank = "count", noise = is_noise}, "score")
   local xs <const>, ys <const>, keep <const> = data.check(x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
@@ -112,7 +116,7 @@ function methods.score(self, x, y, o)
   local e <const> = ys - mean
   local lazy <const> = {mse = (e * e):mean(), mae = e:abs():mean(), nlpd = metrics.neg_log_density(e, var):mean(),
     crps = metrics.crps(e, var):mean(), calibration = calibration(e, var), spread = ys:var(nil, {ddof = 0}),
-    trivial = trivial_nlpd(ys, f.y)}
+    trivial = trivial_nlpd(ys, scaling.held(self, "y"))}
   if o.variance == "cached" then lazy.f_var_bound = p.f_var_bound:mean() end
   for _, level in ipairs(COVERED) do lazy["coverage" .. level] = metrics.coverage(e, var, level / 100) end
   core.eval(lazy)

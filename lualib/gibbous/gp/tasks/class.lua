@@ -36,9 +36,9 @@ end
 local class
 
 --- A model of these parts {kernel, mean, likelihood, ...}, which it then owns, without data.
-local function of_parts(known, T, solver)
+local function of_parts(known, T, solver, standardize)
   known.solver, known.of_tasks = solver, T
-  return class.new{inner = exact.new(known), tasks = T, solver = solver}
+  return class.new{inner = exact.new(known), tasks = T, solver = solver, standardize = standardize}
 end
 
 --- A model without data from the parts in a file, which must be those of 'tasks' outputs.
@@ -48,7 +48,9 @@ local function read(r, known, described)
   if math.type(T) ~= "integer" or not index or index.tasks ~= T then r:fail "its kernel is not one of its tasks" end
   if l.kind ~= "gaussian" and not (l.kind == "tasks" and l.noise.numel == T) then r:fail "its noise is not one of its tasks" end
   known.mean = parts.mean(known.mean, T)
-  return of_parts(known, T, known.solver)
+  local standardize <const> = known.standardize
+  known.standardize = nil
+  return of_parts(known, T, known.solver, standardize)
 end
 
 class = model.define{
@@ -59,7 +61,7 @@ class = model.define{
     return summary.text(self, ("gp.multitask  %s, "):format(counted(model.fields(self).tasks, "task")), held_text)
   end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, score.methods,
-    leave_one_out.methods, likelihood.methods, save.methods, {copy = model.copy}},
+    leave_one_out.methods, likelihood.methods, save.methods, summary.methods, {copy = model.copy}},
 }
 
 return {of_parts = of_parts}

@@ -7,18 +7,20 @@ local means <const> = require "gibbous.means"
 local options <const> = require "gibbous.options"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local rules <const> = require "gibbous.gp.rules"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local solver_rule <const> = rules.solver{"auto", "direct", "kronecker"}
 
---- gb.gp.multitask{kernel, tasks = T, rank = 1, noise = one per task, mean = zero, solver = "auto"}
+--- gb.gp.multitask{kernel, tasks = T, rank = 1, noise = one per task, mean = zero, solver = "auto", standardize}
 -- kernel is of the points alone; B has this rank plus a diagonal, and takes over the kernel's variance (unless that is a
 -- gb.param): it is in units of y squared. noise: a variance for all tasks (a number or gb.param) or a
 -- list, one per task (default). mean: a gb.means value of x, common to all tasks; gb.means.constant{c_1, ..., c_T} has one
 -- per task. solver: "auto" uses Kronecker structure where no cell is missing, else decides as gb.gp.exact does; "kronecker";
--- "direct", a solver's name or a gb.solvers value: the long form in any case. The model copies what it is given.
+-- "direct", a solver's name or a gb.solvers value: the long form in any case. standardize: as of gb.gp.exact,
+-- each task by its own scale. The model copies what it is given.
 return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, tasks = "count", rank = "count", noise = "any", mean = rules.mean,
-    solver = solver_rule}, "gb.gp.multitask")
+    solver = solver_rule, standardize = scaling.rule}, "gb.gp.multitask")
   if not o.kernel then
     core.raise("option", "gb.gp.multitask: a kernel is needed: gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}")
   end
@@ -28,5 +30,5 @@ return function(opts)
   local T <const> = o.tasks
   return class.of_parts({kernel = parts.product(o.kernel, T, o.rank or 1):copy(),
     mean = parts.mean(means.of(o.mean or means.zero()), T):copy(), likelihood = parts.noise(o.noise or nil, T):copy()}, T,
-    o.solver or "auto")
+    o.solver or "auto", scaling.asked(o.standardize))
 end

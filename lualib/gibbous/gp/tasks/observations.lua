@@ -6,6 +6,7 @@ local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local kronecker <const> = require "gibbous.gp.tasks.posterior"
 local model <const> = require "gibbous.gp.model"
+local named <const> = require "gibbous.frame.named"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local task_prediction <const> = require "gibbous.gp.tasks.prediction"
 
@@ -26,11 +27,11 @@ local function first(mask)
   return at // mask.shape[2] + 1, at % mask.shape[2] + 1
 end
 
-local function refuse(mask, what, kind, hint)
+local function refuse(mask, what, kind, hint, names)
   local row <const>, task <const> = first(mask)
   local number <const> = count(mask)
-  core.raise("nan", ("%s: y is %s in %s, the first in row %d, task %d%s"):format(what, kind, counted(number, "cell"),
-    row, task, hint or ""), {row = row, column = task, count = number})
+  core.raise("nan", ("%s: y is %s in %s, the first in row %d, task %s%s"):format(what, kind, counted(number, "cell"),
+    row, names and ("'%s'"):format(names[task]) or task, hint or ""), {row = row, column = task, count = number})
 end
 
 --- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask".
@@ -45,14 +46,14 @@ function M.check(self, x, y, what, missing)
       counted(#x, "row"), #x, f.tasks, core.told(t), core.told(inputs)))
   end
   if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what) end
-  x = data.check(x, core.zeros(#x, {dtype = x.dtype}), what)
+  x = data.check(named.carry(inputs, x), core.zeros(#x, {dtype = x.dtype}), what)
   if #x == 0 then return x:eval(), t:eval() end
   local absent <const> = isnan(t)
   if missing ~= "mask" and absent:any() then
-    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out')
+    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out', named.of(y))
   end
   local infinite <const> = ~(t:isfinite() | absent)
-  if infinite:any() then refuse(infinite, what, "infinite", nil) end
+  if infinite:any() then refuse(infinite, what, "infinite", nil, named.of(y)) end
   return x:eval(), t:eval()
 end
 

@@ -1,8 +1,10 @@
 --- How well a model of several outputs predicts new observations: over all cells, and in .tasks for each task.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
+local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local observations <const> = require "gibbous.gp.tasks.observations"
+local named <const> = require "gibbous.frame.named"
 local options <const> = require "gibbous.options"
 
 local Score <const> = {__name = "gibbous.score"}
@@ -15,7 +17,9 @@ end
 
 function Score.__tostring(self)
   local lines <const> = {figures_text(self)}
-  for t, s in ipairs(self.tasks) do lines[#lines + 1] = ("task %d: %s"):format(t, figures_text(s)) end
+  for t, s in ipairs(self.tasks) do
+    lines[#lines + 1] = ("%s: %s"):format(s.name or ("task %d"):format(t), figures_text(s))
+  end
   return table.concat(lines, "\n")
 end
 
@@ -34,9 +38,11 @@ end
 local methods <const> = {}
 
 --- How well observations y (m, T) at x (m, d) are predicted: rmse, mae, nlpd, crps, coverage95 and n over all cells, and the
--- same in .tasks[t] for each (gp/report/score.lua says what they are). o.missing = "mask": cells whose y is NaN are left out; a
--- task that has no other has n = 0, and NaN for its figures.
+-- same in .tasks[t] for each, with the .name of its column where there is one (gp/report/score.lua says what they are).
+-- m:score(frame, o): of the rows of a frame. o.missing = "mask": cells whose y is NaN are left out; a task that has no other has
+-- n = 0, and NaN for its figures.
 function methods.score(self, x, y, o)
+  x, y, o = frames.observed(self, x, y, o, "score")
   o = options.parse(o, {missing = data.missing}, "score")
   local xs <const>, ys <const> = observations.check(self, x, y, "score", o.missing)
   if observations.count(ys) == 0 then core.raise("shape", "score: there are no values to score") end
@@ -47,6 +53,7 @@ function methods.score(self, x, y, o)
   out.tasks, out.converged = {}, p.converged
   for t = 1, self.tasks do
     out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t), observations.count(ys:select(2, t)))
+    out.tasks[t].name = named.column(self.y, t)
   end
   return setmetatable(out, Score)
 end
