@@ -318,8 +318,10 @@ static size_t bytes_of (const gb_lowered_plan *p) {
              (size_t)f->nouts * sizeof *f->out;
   }
   const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
-                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
-  for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
+                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 4 * sizeof(int));
+  for (int i = 0; i < GB_PLACEMENTS; i++)
+    if (p->placed[i].place != NULL)
+      bytes += placement + (size_t)p->placed[i].place->nplaces * (sizeof(gb_life) + sizeof(int));
   for (int i = 0; i < GB_DEVICES && p->kernels[i] != NULL; i++) bytes += gb_kernels_bytes(p->kernels[i]);
   return bytes;
 }
