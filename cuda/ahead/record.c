@@ -160,6 +160,7 @@ static size_t kernel_state (const gb_device *dev, const gb_kernel *k, const gb_f
 static void schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
   (void)dev;
   gb_schedule_default(f, out);
+  gb_schedule_close_tiles(f, out);
 }
 
 static size_t opaque_scratch (const gb_device *dev, const gb_opaque *o) {

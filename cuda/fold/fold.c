@@ -25,6 +25,7 @@ typedef struct gb_cuda_kernel {
 void gb_cuda_fold_schedule (const gb_device *dev, const gb_fold *f, gb_schedule *out) {
   (void)dev;
   gb_schedule_default(f, out);
+  gb_schedule_close_tiles(f, out);
 }
 
 /* -- compilation */

@@ -127,12 +127,15 @@ static unsigned move_of (lua_State *L, const char *name) {
   static const struct {
     const char *name;
     unsigned bit;
-  } moves[] = {
-      {"cache", GB_ALLOW_CACHE}, {"cut", GB_ALLOW_CUT}, {"order", GB_ALLOW_ORDER}, {"pack", GB_ALLOW_PACK}};
+  } moves[] = {{"cache", GB_ALLOW_CACHE},
+               {"cut", GB_ALLOW_CUT},
+               {"order", GB_ALLOW_ORDER},
+               {"pack", GB_ALLOW_PACK},
+               {"recompute", GB_ALLOW_RECOMPUTE}};
   for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
     if (strcmp(moves[i].name, name) == 0) return moves[i].bit;
-  lgb_fail(L, GB_EOPTION, "plan: option 'allow' is a list of 'cache', 'cut', 'order', 'pack', got '%s'",
-           name);
+  lgb_fail(L, GB_EOPTION,
+           "plan: option 'allow' is a list of 'cache', 'cut', 'order', 'pack', 'recompute', got '%s'", name);
   return 0;
 }
 

@@ -18,11 +18,12 @@ typedef struct gb_plan_on {
 
 /* What a plan may do beside running every step whole, in program order. All of it keeps every bit. */
 enum {
-  GB_ALLOW_CACHE = 1, /* keep values for later plans */
-  GB_ALLOW_ORDER = 2, /* run steps in another order */
-  GB_ALLOW_PACK = 4,  /* triangular factors in half a square */
-  GB_ALLOW_CUT = 8,   /* window by window of an axis */
-  GB_ALLOW_ALL = 15
+  GB_ALLOW_CACHE = 1,      /* keep values for later plans */
+  GB_ALLOW_ORDER = 2,      /* run steps in another order */
+  GB_ALLOW_PACK = 4,       /* triangular factors in half a square */
+  GB_ALLOW_CUT = 8,        /* window by window of an axis */
+  GB_ALLOW_RECOMPUTE = 16, /* several times over the windows, with values computed again */
+  GB_ALLOW_ALL = 31
 };
 
 typedef struct gb_plan_options {

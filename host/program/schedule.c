@@ -2,9 +2,10 @@
 #include "program/schedule.h"
 
 enum {
-  FEW = 64,        /* fewer outputs than this do not fill the lanes */
-  LONG = 256,      /* a reduction at least this long may fill them instead */
-  MOST_INNER = 256 /* largest axis that is looped inside a tile */
+  FEW = 64,         /* fewer outputs than this do not fill the lanes */
+  LONG = 256,       /* a reduction at least this long may fill them instead */
+  MOST_INNER = 256, /* largest axis that is looped inside a tile */
+  WORTH = 4         /* what a loop inside tiles computes, at most, in what it spares */
 };
 
 static gb_axes bit (int axis) { return axis < 0 ? 0 : (gb_axes)1 << axis; }
@@ -71,27 +72,42 @@ static void choose_roles (const gb_fold *f, gb_schedule *s) {
   s->tile = few ? next_to(f, s->lane) : along_memory(f, o->reduced, FEW);
 }
 
-/* Short axes that every output keeps, and of which some tile value knows nothing: it is computed once for all
-** their indices. */
+/* Operations of one value of an instruction; one that only moves a value counts as one. */
+static double work_of (const gb_fold *f, const gb_ins *n) {
+  switch (n->kind) {
+    case GB_INS_SQDIST: return 3 * (double)f->axis[n->axis].extent;
+    case GB_INS_DOT: return 2 * (double)f->axis[n->axis].extent;
+    case GB_INS_RADIAL: return 4;
+    default: return 1;
+  }
+}
+
+/* Tile values that know nothing of axis a are computed once for all its indices if it is looped inside tiles. Totals for all of
+** them then exist at a time, so that has to spare a part of the work: a mask that a batch has in common does not, a kernel matrix
+** does. */
+static bool spares_work (const gb_fold *f, gb_axes pair, int a) {
+  double spared = 0, left = 0;
+  for (int n = 0; n < f->nins; n++) {
+    if ((f->ins[n].deps & pair) != pair) continue;
+    *(has(f->ins[n].deps, a) ? &left : &spared) += work_of(f, &f->ins[n]);
+  }
+  return spared > 0 && WORTH * spared >= left;
+}
+
+/* Short axes that every output keeps, and of which tile values worth sparing know nothing. */
 static void choose_inner (const gb_fold *f, gb_schedule *s) {
   const gb_axes pair = bit(s->lane) | bit(s->tile);
   if (s->lane < 0 || s->tile < 0) return;
   for (int a = 0; a < f->naxes; a++) {
     if (!has(candidates(f) & ~pair, a) || f->axis[a].extent < 2 || f->axis[a].extent > MOST_INNER) continue;
-    bool kept = true, common = false;
+    bool kept = true;
     for (int i = 0; i < f->nouts; i++) kept &= !has(f->out[i].reduced, a);
-    for (int n = 0; n < f->nins; n++) common |= (f->ins[n].deps & pair) == pair && !has(f->ins[n].deps, a);
-    if (kept && common) s->inner |= bit(a);
+    if (kept && spares_work(f, pair, a)) s->inner |= bit(a);
   }
 }
 
-/* A chain over rows of tiles that is also one over lanes is a tile's: it cannot be broken. */
-static size_t chain_of (const gb_fold *f, int lane, int tile, int axis) {
-  if (axis == lane) return GB_SUPER;
-  if (axis != tile) return 1;
-  for (int i = 0; i < f->nouts; i++)
-    if (lane >= 0 && has(f->out[i].reduced, tile) && has(f->out[i].reduced, lane)) return 0;
-  return GB_CANON;
+static size_t chain_of (int lane, int tile, int axis) {
+  return axis == lane ? GB_SUPER : axis == tile ? GB_CANON : 1;
 }
 
 void gb_schedule_default (const gb_fold *f, gb_schedule *out) {
@@ -100,17 +116,24 @@ void gb_schedule_default (const gb_fold *f, gb_schedule *out) {
   choose_inner(f, out);
   for (int a = 0; a < f->naxes; a++)
     if (a == out->lane || has(candidates(f) & ~out->inner, a))
-      out->chain[a] = chain_of(f, out->lane, out->tile, a);
+      out->chain[a] = chain_of(out->lane, out->tile, a);
 }
 
-void gb_schedule_chains (gb_fold *f) {
-  int lane = -1, tile = -1;
+void gb_schedule_close_tiles (const gb_fold *f, gb_schedule *s) {
+  for (int i = 0; s->lane >= 0 && s->tile >= 0 && i < f->nouts; i++)
+    if (has(f->out[i].reduced, s->lane) && has(f->out[i].reduced, s->tile)) s->chain[s->tile] = 0;
+}
+
+void gb_schedule_chains (gb_fold *f, bool closed) {
+  gb_schedule s = {.lane = -1, .tile = -1};
   for (int a = 0; a < f->naxes; a++) {
-    if (f->axis[a].role == GB_AXIS_LANE) lane = a;
-    if (f->axis[a].role == GB_AXIS_TILE) tile = a;
+    if (f->axis[a].role == GB_AXIS_LANE) s.lane = a;
+    if (f->axis[a].role == GB_AXIS_TILE) s.tile = a;
   }
   for (int a = 0; a < f->naxes; a++)
-    f->axis[a].chain = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(f, lane, tile, a);
+    s.chain[a] = f->axis[a].role == GB_AXIS_INNER ? 0 : chain_of(s.lane, s.tile, a);
+  if (closed) gb_schedule_close_tiles(f, &s);
+  for (int a = 0; a < f->naxes; a++) f->axis[a].chain = s.chain[a];
 }
 
 void gb_schedule_of (const gb_device *dev, const gb_fold *f, gb_schedule *out) {

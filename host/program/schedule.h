@@ -22,7 +22,9 @@ void gb_schedule_of (const gb_device *dev, const gb_fold *f, gb_schedule *out);
 
 /* Tiles of GB_TI lanes; chains of GB_SUPER of them and of GB_CANON rows of tiles. */
 void gb_schedule_default (const gb_fold *f, gb_schedule *out);
-/* Chains of that length for a fold whose axes have their roles. */
-void gb_schedule_chains (gb_fold *f);
+/* For a device that adds up tiles in an order of its own: a sum over LANE and TILE is not broken along TILE. */
+void gb_schedule_close_tiles (const gb_fold *f, gb_schedule *s);
+/* Chains of that length for a fold whose axes have their roles; closed: of such a device. */
+void gb_schedule_chains (gb_fold *f, bool closed);
 
 #endif

@@ -34,7 +34,7 @@ static bool is_right (fx *x, void **want, bool exact) {
 static bool agrees_in_parts (fx *x, void **want, bool exact, uint64_t seed) {
   for (int a = 0; a < x->f.naxes; a++) {
     gb_cut c = {.axis = a, .factor = 1};
-    gb_schedule_chains(&x->f);
+    gb_schedule_chains(&x->f, true);
     c.cut = x->f.axis[a].role != GB_AXIS_INNER && x->f.axis[a].extent > 1 && gb_cut_fold_unit(&x->f, &c, 0);
     if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
     const size_t units = (x->f.axis[a].extent + c.unit - 1) / c.unit, many = (units + 29) / 30;

@@ -301,7 +301,7 @@ static bool has_the_interpreters_bits (const program *p, uint64_t seed) {
   bool ok = is_alike(x, want, p, NULL, 0);
   for (int a = 0; ok && a < x->f.naxes && !(has_little_time() && seed % 5 > 0); a++) {
     gb_cut c = {.axis = a, .factor = 1};
-    gb_schedule_chains(&x->f);
+    gb_schedule_chains(&x->f, true);
     c.cut = x->f.axis[a].role != GB_AXIS_INNER && x->f.axis[a].extent > 1 && gb_cut_fold_unit(&x->f, &c, 0);
     if (!c.cut || c.unit >= x->f.axis[a].extent) continue;
     const size_t units = (x->f.axis[a].extent + c.unit - 1) / c.unit, many = (units + 9) / 10;

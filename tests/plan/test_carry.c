@@ -177,7 +177,7 @@ static bool agrees_along (fx *x, gb_device *dev, const gb_cut *c) {
 
 static gb_cut cut_along (gb_fold *f, int axis, size_t grain) {
   gb_cut c = {.axis = axis, .factor = 1};
-  gb_schedule_chains(f);
+  gb_schedule_chains(f, false);
   c.cut = f->axis[axis].role != GB_AXIS_INNER && f->axis[axis].extent > 1 && gb_cut_fold_unit(f, &c, grain);
   return c;
 }
@@ -277,16 +277,16 @@ static void grains_give_the_value (void **unused) {
 static void every_monoid_is_carried (void **unused) {
   (void)unused;
   static const gb_monoid all[] = {GB_SUM, GB_PROD, GB_MINIMUM, GB_MAXIMUM, GB_LSE, GB_ANYTRUE, GB_ALLTRUE};
-  for (int n = 0; n < 7 * 4 * 3; n++) {
+  for (int n = 0; n < 7 * 5 * 3; n++) {
     fx x;
-    const int way = n / 7 % 4; /* along LANE, TILE, OUTER; along LANE where TILE is reduced too */
+    const int way = n / 7 % 5; /* along LANE, TILE, OUTER; along LANE and along TILE where both are reduced */
     fx_init(&x, n % 3 == 0 ? GB_F32 : GB_F64, (uint64_t)n + 1);
     const int outer = fx_axis(&x, GB_AXIS_OUTER, way == 2 ? 5 : 2),
-              tile = fx_axis(&x, GB_AXIS_TILE, way == 1 ? 700 : 20),
+              tile = fx_axis(&x, GB_AXIS_TILE, way == 1 || way == 4 ? 700 : 20),
               lane = fx_axis(&x, GB_AXIS_LANE, way == 0 || way == 3 ? 1100 : 70);
-    const int cut[4] = {lane, tile, outer, lane};
+    const int cut[5] = {lane, tile, outer, lane, tile};
     const gb_monoid m = all[n % 7];
-    const gb_axes over = fx_bit(cut[way]) | (way == 3 ? fx_bit(tile) : 0);
+    const gb_axes over = fx_bit(cut[way]) | (way == 3 ? fx_bit(tile) : way == 4 ? fx_bit(lane) : 0);
     const bool test = m == GB_ANYTRUE || m == GB_ALLTRUE;
     int v = fx_load(
         &x, fx_operand(&x, test ? GB_BOOL : x.f.compute, fx_bit(outer) | fx_bit(tile) | fx_bit(lane), true));

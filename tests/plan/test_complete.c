@@ -13,8 +13,9 @@
 #define BUDGETS 20
 #define FEWEST 3   /* running steps */
 #define ORDERS 600 /* a graph with more orders of its steps is passed over */
-#define FORMS 512
+#define FORMS 4096
 #define OUTPUTS 3
+#define OWN 256
 
 /* -- graphs */
 
@@ -126,24 +127,23 @@ typedef struct form {
 
 typedef struct search {
   const gb_plan *p;
-  gb_tiling *own[64]; /* counted */
+  gb_tiling *own[OWN]; /* counted */
   int nown;
   form form[FORMS]; /* whole ones first */
   int n;
   /* of the form in hand */
+  gb_placement *plain; /* in the program's order */
   bool *none, *runs, *done;
   int *order, nrun;
   size_t orders, most; /* 'most' that may be counted */
 } search;
 
-static unsigned when_of (const form *f, int s) { return f->tiling == NULL ? 0 : f->tiling->when[s]; }
-
 /* Everything that step s reads has been made, and no step of an earlier part of the run is left. */
-static bool may_run (const search *x, const form *f, int s) {
+static bool may_run (const search *x, int s) {
   const gb_lowered *low = x->p->prog->low;
   for (int t = 0; t < low->nsteps; t++) {
     if (!x->runs[t] || x->done[t]) continue;
-    if (when_of(f, t) < when_of(f, s)) return false;
+    if (gb_first_phase(x->plain, t) < gb_first_phase(x->plain, s)) return false;
     for (int k = 0; k < low->step[t].nout; k++)
       for (int i = 0; i < low->step[s].nin; i++)
         if (low->step[s].in[i] == low->step[t].out[k]) return false;
@@ -189,7 +189,7 @@ static bool try_orders (search *x, form *f, int depth) {
     return ++x->orders < x->most;
   }
   for (int s = 0; s < low->nsteps; s++) {
-    if (!x->runs[s] || x->done[s] || !may_run(x, f, s)) continue;
+    if (!x->runs[s] || x->done[s] || !may_run(x, s)) continue;
     x->order[depth] = s;
     x->done[s] = true;
     const bool go_on = try_orders(x, f, depth + 1);
@@ -204,7 +204,10 @@ static bool try_form (search *x, gb_tiling *c, size_t chunk, bool packed) {
   form *f = &x->form[x->n++];
   *f = (form){c, chunk, packed, SIZE_MAX, 0};
   x->orders = 0;
-  return try_orders(x, f, 0);
+  x->plain = place(x, f, NULL);
+  const bool all = try_orders(x, f, 0);
+  gb_placement_unref(x->plain);
+  return all;
 }
 
 static bool try_windows (search *x, gb_tiling *c, bool packed) {
@@ -213,7 +216,14 @@ static bool try_windows (search *x, gb_tiling *c, bool packed) {
   return true;
 }
 
-/* Every axis of every leaf. */
+static void find_cutting (search *x, const int *seed, gb_cut_rules rules) {
+  rules.grains = x->p->prog->batch;
+  OK(gb_cut_along(x->p->prog->low, seed, rules, &x->own[x->nown], &fx.err));
+  x->nown += x->own[x->nown] != NULL;
+  assert_true(x->nown < OWN);
+}
+
+/* Every axis of every leaf, in one loop and in several. */
 static void find_cuttings (search *x) {
   const gb_lowered *low = x->p->prog->low;
   int *seed = malloc((size_t)low->nbufs * sizeof *seed);
@@ -221,21 +231,24 @@ static void find_cuttings (search *x) {
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++) {
       seed[b] = k;
-      OK(gb_cut_along(low, seed, (gb_cut_rules){.grains = x->p->prog->batch}, &x->own[x->nown], &fx.err));
+      find_cutting(x, seed, (gb_cut_rules){0});
+      for (int i = 0; i < 4; i++) {
+        const int loops = (const int[]){2, 4, 8, GB_LOOPS}[i];
+        find_cutting(x, seed, (gb_cut_rules){.loops = loops, .thrifty = true});
+        find_cutting(x, seed, (gb_cut_rules){.loops = loops});
+      }
       seed[b] = -1;
-      x->nown += x->own[x->nown] != NULL;
-      assert_true(x->nown < 64);
     }
   free(seed);
 }
 
 /* All there is; false: too many orders. The whole comes first. */
 static bool try_everything (search *x) {
-  gb_tiling *batch = x->p->prog->batch;
   find_cuttings(x);
   for (int packed = 0; packed <= (x->p->prog->npacked_factors > 0); packed++) {
     if (!try_form(x, NULL, 0, packed)) return false;
-    if (batch != NULL && !try_windows(x, batch, packed)) return false;
+    for (int i = 0; i < x->p->prog->batch_cuts.n; i++)
+      if (!try_windows(x, x->p->prog->batch_cuts.tiling[i], packed)) return false;
     for (int i = 0; i < x->nown; i++)
       if (!try_windows(x, x->own[i], packed)) return false;
   }

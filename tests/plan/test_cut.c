@@ -185,7 +185,7 @@ static fx *sum_over (fx *x, gb_role role, size_t extent, gb_monoid m) {
 static size_t unit_for (const gb_fold *f, int axis, size_t factor, size_t grain, bool *reduces) {
   gb_cut c = {.axis = axis, .factor = factor};
   gb_fold scheduled = *f;
-  gb_schedule_chains(&scheduled);
+  gb_schedule_chains(&scheduled, false);
   if (!gb_cut_fold_unit(&scheduled, &c, grain)) return 0;
   if (reduces != NULL) *reduces = c.reduces;
   return c.unit;

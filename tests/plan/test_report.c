@@ -166,7 +166,7 @@ static void the_timeline_adds_up_what_is_live (void **unused) {
   const gb_placement *pl = p->choice.place;
   size_t *live = gb_timeline(p, 0), most = 0;
   for (int t = 0; t < pl->nsteps; t++) {
-    size_t want = gb_round_size(pl->scratch[pl->order[t]].bytes);
+    size_t want = gb_round_size(pl->scratch[t].bytes);
     for (int i = 0; i < pl->nbufs; i++) {
       const gb_life *l = &pl->life[i];
       if (pl->write[i] == GB_HOME_ARENA && t >= l->first && t <= l->last) want += gb_round_size(l->bytes);

@@ -147,6 +147,34 @@ static int indices (const scene *s, gb_node **out) {
   return 2;
 }
 
+/* -- graphs that several loops cut */
+
+static gb_node *normalised (gb_node *x, gb_node *gain) {
+  gb_node *centred = sub(x, BUILD(gb_mean, x, 1, true));
+  gb_node *spread = map1(GB_OP_SQRT, add(BUILD(gb_mean, square(centred), 1, true), num(1e-5)));
+  return mul(dvd(centred, spread), unsq(gain, 0));
+}
+
+/* Layers normalised over the batch: a product is computed again for each mean, variance and sum of the gradient. */
+static int batch_norms (const scene *s, gb_node **out) {
+  inputs.flags = 0;
+  gb_node *x = rows2(s, 5), *y = rows2(s, 6);
+  inputs.flags = GB_NODE_GRAD;
+  gb_node *p[4] = {in2(5, 6, -1, 1), in1(6, 0.5, 1), in2(6, 6, -1, 1), in1(6, 0.5, 1)};
+  gb_node *h = normalised(mm(x, p[0]), p[1]);
+  if (s->seed % 2) h = normalised(mm(map1(GB_OP_TANH, h), p[2]), p[3]);
+  return with_gradients(mean_all(square(sub(h, y))), s->seed % 2 ? 4 : 2, p, out);
+}
+
+/* Statistics in two passes, over values that have to be made. */
+static int statistics (const scene *s, gb_node **out) {
+  gb_node *x = rows2(s, 4), *h = mm(map1(GB_OP_SIN, x), in2(4, 6, -1, 1)), *z = normalised(h, in1(6, 1, 2));
+  out[0] = mm(tr(z), z);
+  out[1] = BUILD(gb_std, h, 1, false, 0.0);
+  out[2] = BUILD(gb_reduce, GB_OP_MAX, z, 1, false);
+  return 3;
+}
+
 /* -- graphs in which an op couples the axis */
 
 static gb_node *head (gb_node *x) { return along(GB_OP_CUMSUM, map1(GB_OP_SIN, x), 1, 0); }
@@ -295,6 +323,14 @@ static void check_bytes (const scene *s, size_t budget, const gb_plan_report *r,
              gb_plan_memcheck(fx.g)->first);
 }
 
+static int most_loops; /* that have run, over one axis */
+
+static void count_loops (const gb_plan *p) {
+  const gb_placement *pl = p->choice.place;
+  if (pl->tiling != NULL && pl->chunk < pl->tiling->extent && pl->nloops > most_loops)
+    most_loops = pl->nloops;
+}
+
 /* Evaluates a fresh copy of the graph within a budget (0: ample). Windows that ran. */
 static int run_within (builder *f, const scene *s, size_t budget, result *r) {
   gb_node *out[OUTPUTS];
@@ -306,6 +342,7 @@ static int run_within (builder *f, const scene *s, size_t budget, result *r) {
   if (gb_plan_new(fx.g, (size_t)n, out, &o, &p, &fx.err) != GB_OK)
     fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
   gb_plan_report_get(p, &report);
+  count_loops(p);
   if (is_cheap_to_watch(p))
     *gb_plan_memcheck(fx.g) = (gb_memcheck_watch){.on = true, .poison = s->seed % 2 ? 0x5a : 0xa7};
   if (gb_plan_run(p, &fx.err) != GB_OK) fail_msg("%s, budget %zu: %s", text_of(s), budget, fx.err.text);
@@ -511,10 +548,33 @@ static void indices_split (void **unused) {
   is_split(indices);
 }
 
+static void batch_norms_split (void **unused) {
+  (void)unused;
+  most_loops = 0;
+  is_split(batch_norms);
+  assert_true(most_loops > 8);
+}
+static void statistics_split (void **unused) {
+  (void)unused;
+  most_loops = 0;
+  is_split(statistics);
+  assert_true(most_loops > 2);
+}
+
+/* One window of what is made again takes the place of all of it. */
+static void loops_leave_no_activation (void **unused) {
+  (void)unused;
+  const scene s = {4, 20000, false, GB_F64};
+  eval_begin(1, (size_t)1 << 28);
+  const bounds b = bounds_of(batch_norms, &s);
+  assert_true(b.minimum < s.rows * 6 * sizeof(double) / 4);
+  eval_end();
+}
+
 static void observed_values_change_no_bits (void **unused) {
   (void)unused;
-  static builder *const all[] = {network,  prediction, gathers, joins,   shapes,
-                                 products, indices,    paired,  anything};
+  static builder *const all[] = {network, prediction, gathers,  joins,       shapes,    products,
+                                 indices, paired,     anything, batch_norms, statistics};
   int cases = 0, split = 0;
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     for (uint64_t seed = 1; seed <= ROUNDS; seed++, cases++) {
@@ -549,6 +609,9 @@ int main (void) {
       cmocka_unit_test(shapes_split),
       cmocka_unit_test(products_split),
       cmocka_unit_test(indices_split),
+      cmocka_unit_test(batch_norms_split),
+      cmocka_unit_test(statistics_split),
+      cmocka_unit_test(loops_leave_no_activation),
       cmocka_unit_test(observed_values_change_no_bits),
       cmocka_unit_test(coupled_graphs_keep_their_bits),
       cmocka_unit_test(random_graphs_keep_their_bits),

@@ -158,6 +158,10 @@ static void lay_out (const gb_xprog *p, gb_xout *x, size_t *used) {
       x->part = gb_take(used, GB_BLOCKS * x->slots * x->words * sizeof(gb_word));
       if (x->grouped) x->groups = gb_take(used, GB_CANON / GB_TJ * GB_LANES * p->size);
       x->ntotal = x->nouter * x->slots * x->words;
+      x->nparts = 0;
+      if (p->f->carried & x->o->reduced & bit(p->tile))
+        x->nparts = p->nouter * ((p->nlane + GB_TI - 1) / GB_TI) * x->slots * x->words;
+      x->ntotal += x->nparts;
       break;
     default:
       if (x->outer) x->ntotal = x->nouter * x->slots * p->ntile * p->nlane * x->words;

@@ -146,6 +146,9 @@ typedef struct gb_xout {
   gb_how how;
   bool outer;   /* reduces OUTER axes: totals are kept for the whole output until the end */
   bool carried; /* totals kept between parts of the domain, in memory of the caller */
+  /* Words in front of the totals, of an output that reduces LANE, and TILE in parts of the domain: what each lane
+  ** block has so far. When the last part is over it is added to the total, as where there is one part. 0: none */
+  size_t nparts;
   gb_axes inner;
   size_t slots, cols, words;
   size_t mul[GB_FOLD_AXES];  /* slot number = sum of index * mul over 'inner' */
@@ -213,6 +216,7 @@ typedef struct gb_xprog {
   size_t fixed, work;  /* bytes of a thread's workspace: those that all parts have; all */
   size_t meta;         /* bytes of the tables that a launch fits */
   size_t totals, kept; /* bytes of totals: in scratch; those that are carried */
+  bool last;           /* of the parts of the domain */
 } gb_xprog;
 
 /* Entries of the tables of a program. */
@@ -361,6 +365,8 @@ size_t gb_exec_outer (const gb_xthread *t, const gb_xout *x); /* number of the k
 size_t gb_exec_blocks (const gb_xthread *t);                  /* lane blocks of the item */
 size_t gb_exec_lanes (const gb_xthread *t, size_t block);     /* valid lanes of one block */
 gb_word *gb_exec_part (const gb_xthread *t, const gb_xout *x);
+gb_word *gb_exec_kept_parts (const gb_xthread *t,
+                             const gb_xout *x); /* of its lane blocks, where there are any */
 /* The super-tile of a strip's row, counted within the item. */
 static inline size_t gb_exec_super (const gb_xthread *t, size_t row) {
   return (t->lane0 - t->item0 + row * GB_TI) / GB_SUPER;

@@ -80,7 +80,8 @@ static void store_columns (gb_xthread *t, gb_xout *x, size_t outer, size_t row, 
 
 static void store_slots (gb_xthread *t, gb_xout *x, size_t outer) {
   for (size_t s = 0; s < x->slots; s++)
-    store_span(t, x, out_at(t, x, s, 0, 0, 0), 0, x->total + (outer * x->slots + s) * x->words, x->words, 1);
+    store_span(t, x, out_at(t, x, s, 0, 0, 0), 0, x->total + x->nparts + (outer * x->slots + s) * x->words,
+               x->words, 1);
 }
 
 static void reset (gb_xthread *t, gb_xout *x, size_t at, size_t n) {
@@ -157,7 +158,12 @@ static void end_strip (gb_xthread *t, gb_xout *x) {
 }
 
 static void end_all (gb_xthread *t, gb_xout *x) {
-  gb_word *total = x->total + gb_exec_outer(t, x) * x->slots * x->words;
+  gb_word *total = x->total + x->nparts + gb_exec_outer(t, x) * x->slots * x->words;
+  if (x->nparts > 0 && !t->p->last) {
+    memcpy(gb_exec_kept_parts(t, x), gb_exec_part(t, x),
+           gb_exec_blocks(t) * x->slots * x->words * sizeof(gb_word));
+    return;
+  }
   for (size_t b = 0; b < gb_exec_blocks(t); b++)
     for (size_t s = 0; s < x->slots; s++)
       gb_exec_absorb(t->p, x, total + s * x->words, gb_exec_part(t, x) + (b * x->slots + s) * x->words);

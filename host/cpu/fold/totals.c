@@ -34,6 +34,21 @@ void gb_exec_exchange_rows (gb_xthread *t, gb_xout *x, bool back) {
     }
 }
 
+gb_word *gb_exec_kept_parts (const gb_xthread *t, const gb_xout *x) {
+  const gb_fold *f = t->p->f;
+  const size_t each = x->slots * x->words, blocks = (t->p->nlane + GB_TI - 1) / GB_TI;
+  size_t outer = 0; /* each combination has parts of its own, whether or not the output keeps it */
+  for (int a = 0; a < f->naxes; a++)
+    if (f->axis[a].role == GB_AXIS_OUTER) outer = outer * f->axis[a].extent + t->idx[a];
+  return x->total + (outer * blocks + t->lane0 / GB_TI) * each;
+}
+
+static void begin_all (gb_xthread *t, gb_xout *x) {
+  const size_t each = x->slots * x->words;
+  if (x->nparts == 0) gb_exec_identity(t->p, x, gb_exec_part(t, x), each * GB_BLOCKS);
+  else memcpy(gb_exec_part(t, x), gb_exec_kept_parts(t, x), each * gb_exec_blocks(t) * sizeof(gb_word));
+}
+
 void gb_exec_begin_item (gb_xthread *t) {
   const gb_xprog *p = t->p;
   for (int o = 0; o < p->f->nouts; o++) {
@@ -42,7 +57,7 @@ void gb_exec_begin_item (gb_xthread *t) {
     if (x->reach == GB_REACH_ROW) {
       gb_exec_identity(p, x, gb_exec_part(t, x), per * GB_TI * gb_exec_blocks(t));
       if (x->outer && !p->f->symmetric) gb_exec_exchange_rows(t, x, false);
-    } else if (x->reach == GB_REACH_ALL) gb_exec_identity(p, x, gb_exec_part(t, x), per * GB_BLOCKS);
+    } else if (x->reach == GB_REACH_ALL) begin_all(t, x);
     else if (x->reach == GB_REACH_COL && p->strip)
       gb_exec_identity(p, x, gb_exec_part(t, x), per * ((t->item_lanes + GB_SUPER - 1) / GB_SUPER));
   }

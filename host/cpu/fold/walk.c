@@ -369,6 +369,7 @@ gb_status gb_cpu_launch (gb_device *dev, const gb_kernel *kernel, const gb_fold_
   p.k = p.compute == GB_F32 ? &p.isa->f32 : p.compute == GB_F64 ? &p.isa->f64 : &p.isa->i64;
   p.reaches &= !gb_cpu_fold_all_tiles;
   const gb_scratch_layout at = gb_exec_lay_scratch(&p);
+  p.last = args->carry == NULL || args->carry->last;
   place_totals(&p, args->carry, scratch);
   gb_xshared shared = {.ring = (void *)(scratch + at.ring), .nring = 2 * (size_t)p.threads};
   memset(shared.ring, 0, shared.nring * 64);
@@ -384,7 +385,7 @@ gb_status gb_cpu_launch (gb_device *dev, const gb_kernel *kernel, const gb_fold_
   if (atomic_load(&shared.stop)) return gb_fail(err, GB_EINTR, "interrupted");
   gb_xthread t;
   start_thread(&t, &job, 0);
-  gb_exec_store_totals(&t, args->carry == NULL || args->carry->last);
+  gb_exec_store_totals(&t, p.last);
   if (args->stats != NULL) *args->stats = (gb_fold_stats){job.pairs, job.tiles, path_of(&p)};
   return GB_OK;
 }

@@ -21,8 +21,8 @@ typedef struct variant {
 } variant;
 
 /* Whose sums run in pieces: of a tiling that needs it for its windows, or of the batch that leaves name. */
-static gb_tiling *grains_of (const gb_plan *p, const variant *c) {
-  if (c->tiling != NULL && c->tiling->grain != 0) return c->tiling;
+gb_tiling *gb_plan_grains (const gb_plan *p, gb_tiling *c) {
+  if (c != NULL && c->grain != 0 && c->grains == NULL) return c;
   return p->request.options.math ? NULL : p->prog->batch;
 }
 
@@ -31,7 +31,7 @@ static gb_status make_placement (const gb_plan *p, gb_demand d, const variant *c
   const gb_split_job job = {p->prog->kernels[0], p->prog->low, p->prog->scratch, p->prog->packed_factor,
                             p->prog->npacked_factors};
   const gb_form_of_run form = {.tiling = c->tiling,
-                               .grains = grains_of(p, c),
+                               .grains = gb_plan_grains(p, c->tiling),
                                .chunk = c->chunk,
                                .packed_factor = p->prog->packed_factor,
                                .nest = c->rows > 0 ? p->prog->nest : NULL,
@@ -260,7 +260,8 @@ static gb_status consider_windows (walk *w, gb_tiling *c, bool packed, gb_error 
   size_t chunk = c->unit;
   for (int b = 0; b < c->nbufs; b++) w->usable[b] = w->pinned[b] && !c->scattered[b];
   while (chunk * 2 < c->extent) chunk *= 2;
-  if (!gb_is_short(w->p->prog->low)) GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
+  if (!gb_is_short(w->p->prog->low) && c->nloops == 1)
+    GB_TRY(consider_variant(w, &all, w->usable, w->none, &taken, err));
   for (; chunk >= c->unit && chunk > 0 && !taken; chunk /= 2) {
     const variant how = {.tiling = c, .chunk = chunk, .packed = packed};
     if (gb_is_short(w->p->prog->low) || chunk == c->unit)
@@ -274,8 +275,14 @@ static gb_status consider_all_windows (walk *w, bool packed, gb_error *err) {
   gb_lowered_plan *prog = w->p->prog;
   const gb_axes_found *found;
   if (!may_cut(w->p)) return GB_OK;
-  if (prog->batch != NULL) GB_TRY(consider_windows(w, prog->batch, packed, err));
+  const bool repeat = !(w->p->request.options.forbid & GB_ALLOW_RECOMPUTE);
+  for (int i = 0; i < prog->batch_cuts.n; i++)
+    if (repeat || prog->batch_cuts.tiling[i]->nloops == 1)
+      GB_TRY(consider_windows(w, prog->batch_cuts.tiling[i], packed, err));
   GB_TRY(gb_lowered_plan_find_tilings(prog, w->p->request.options.math, false, &found, err));
+  for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
+  if (!repeat) return GB_OK;
+  GB_TRY(gb_lowered_plan_find_chains(prog, w->p->request.options.math, &found, err));
   for (int i = 0; i < found->n; i++) GB_TRY(consider_windows(w, found->tiling[i], packed, err));
   return GB_OK;
 }

@@ -25,6 +25,8 @@ void gb_choice_look_up (gb_choice *c);
 ** existing caches dropped, then window by window of some axis; the first that fits. Errors: EREFUSED,
 ** ENOMEM. */
 gb_status gb_choose (gb_choice *c, gb_error *err);
+/* Whose sums run in pieces where windows are those of c, or of nothing: NULL. */
+gb_tiling *gb_plan_grains (const gb_plan *p, gb_tiling *c);
 /* How steps run where memory does not matter: whole, in grains where leaves name a batch. */
 gb_status gb_choose_whole (gb_choice *c, gb_error *err);
 /* The least that any candidate needs; p remembers the candidates. */

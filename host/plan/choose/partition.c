@@ -81,7 +81,7 @@ static double points_of (const gb_lowered *low, const gb_step *st) {
 static double work_within (const gb_lowered *low, const gb_tiling *c) {
   double work = 0;
   for (int s = 0; s < low->nsteps; s++)
-    if (c->when[s] == GB_WITHIN) work += points_of(low, &low->step[s]);
+    if (gb_is_within(c, s)) work += points_of(low, &low->step[s]);
   return work;
 }
 
@@ -89,8 +89,9 @@ static double work_within (const gb_lowered *low, const gb_tiling *c) {
 static gb_status find_axis (const gb_plan *p, gb_tiling **out, gb_error *err) {
   gb_lowered_plan *prog = p->prog;
   double most = 0;
-  *out = prog->batch;
-  if (prog->batch != NULL) return GB_OK;
+  *out = prog->batch_cuts.n > 0 && prog->batch_cuts.tiling[0]->nloops == 1 ? prog->batch_cuts.tiling[0]
+                                                                           : NULL;
+  if (*out != NULL) return GB_OK;
   for (int sums = 0; sums <= 1; sums++) {
     const gb_axes_found *found;
     GB_TRY(gb_lowered_plan_find_tilings(prog, p->request.options.math, sums, &found, err));
@@ -150,7 +151,7 @@ static gb_status place_home (const trial *t, size_t hi, size_t chunk, gb_placeme
                              gb_error *err) {
   const gb_split_job job = job_of(t, 0);
   const gb_form_of_run form = {.tiling = t->c,
-                               .grains = t->c->grain != 0 ? t->c : NULL,
+                               .grains = gb_plan_grains(t->x->plan, t->c),
                                .chunk = chunk,
                                .hi = hi,
                                .workspace = gb_split_workspace,
@@ -322,7 +323,7 @@ static gb_status refuse (const trial *t, gb_error *err) {
 
 static bool runs_within (const gb_placement *home) {
   for (int s = 0; s < home->nsteps; s++)
-    if (home->runs[s] && home->tiling->when[s] == GB_WITHIN) return true;
+    if (home->runs[s] && gb_is_within(home->tiling, s)) return true;
   return false;
 }
 

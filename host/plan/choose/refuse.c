@@ -26,11 +26,13 @@ static int find_largest (const gb_plan *p, const gb_placement *place, int larges
   return n;
 }
 
-/* The step that needs most scratch, where that is more than 'bytes'; else -1. */
+/* The place of the step that needs most scratch, where that is more than 'bytes'; else -1. */
 static int find_scratch (const gb_placement *place, size_t bytes) {
   int at = -1;
-  for (int s = 0; s < place->nsteps; s++)
-    if (place->runs[s] && place->scratch[s].bytes > (at < 0 ? bytes : place->scratch[at].bytes)) at = s;
+  for (int s = 0; s < place->nsteps; s++) {
+    const int t = place->place[s];
+    if (place->runs[s] && place->scratch[t].bytes > (at < 0 ? bytes : place->scratch[at].bytes)) at = t;
+  }
   return at;
 }
 
@@ -90,13 +92,13 @@ static void say_way_out (const gb_plan *p, int b, refusal *r) {
 /* The largest values, and scratch that is larger still. */
 static void say_largest (const gb_plan *p, const gb_placement *place, int n, const int *largest, refusal *r) {
   char row[GB_ROW_TEXT], size[GB_BYTES_TEXT];
-  const int s = find_scratch(place, n > 0 ? planned_bytes(p, place, largest[0]) : 0);
+  const int at = find_scratch(place, n > 0 ? planned_bytes(p, place, largest[0]) : 0);
   const char *head = "\n  largest: ";
-  if (s >= 0) {
-    const gb_step *st = &p->prog->low->step[s];
+  if (at >= 0) {
+    const gb_step *st = &p->prog->low->step[place->order[at]];
     const char *where = gb_plan_where(p, st->out[0]);
     gb_append(r->text, sizeof r->text, "%sscratch of %.60s %s%s%.80s%s", head, st->what,
-              gb_size_text(place->scratch[s].bytes, size), *where ? " (" : "", where, *where ? ")" : "");
+              gb_size_text(place->scratch[at].bytes, size), *where ? " (" : "", where, *where ? ")" : "");
     head = "\n           ";
   }
   for (int i = 0; i < n; i++, head = "\n           ")

@@ -104,25 +104,26 @@ static bool is_packed (const gb_placement *place) {
   return false;
 }
 
-/* Steps within the loop, before and after it, are in program order by themselves. */
+/* Steps within each loop, and those between two, are in program order by themselves. */
 static bool is_reordered (const gb_placement *place) {
   const gb_tiling *c = place->tiling != NULL && place->chunk < place->tiling->extent ? place->tiling : NULL;
-  for (int t = 1; t < place->nsteps; t++) {
-    const int s = place->order[t], before = place->order[t - 1];
-    if (s < before && (c == NULL || c->when[s] == c->when[before])) return true;
-  }
+  for (int t = 1; t < place->nplaces; t++)
+    if (place->order[t] < place->order[t - 1] && (c == NULL || gb_same_part(place, t, t - 1))) return true;
   return false;
 }
 
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
   const gb_tiling *c = place->tiling;
+  text[0] = '\0';
   if (place->nest != NULL)
-    snprintf(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
-  else if (c == NULL || place->chunk >= c->extent) snprintf(text, GB_FORM_TEXT, "whole");
-  else
-    snprintf(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
-             gb_axis_text(p, c, axis));
+    gb_append(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
+  else if (c == NULL || place->chunk >= c->extent) gb_append(text, GB_FORM_TEXT, "whole");
+  else {
+    if (c->nloops > 1) gb_append(text, GB_FORM_TEXT, "%d loops of ", c->nloops);
+    gb_append(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
+              gb_axis_text(p, c, axis));
+  }
   if (is_packed(place)) gb_append(text, GB_FORM_TEXT, ", packed triangles");
   if (is_reordered(place)) gb_append(text, GB_FORM_TEXT, ", reordered");
   return text;
@@ -182,16 +183,18 @@ bool gb_plan_is_on (const gb_plan *p, int device) {
 
 size_t *gb_timeline (const gb_plan *p, int device) {
   const gb_placement *pl = p->choice.place;
-  size_t *live = calloc((size_t)pl->nsteps + 2, sizeof *live);
+  size_t *live = calloc((size_t)pl->nplaces + 2, sizeof *live);
   if (live == NULL) return NULL;
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     const int s = pl->order[t];
-    const gb_life *a = &pl->scratch[s], *b = &pl->state[s], *home = &pl->within[s];
-    if (p->prog->low->home == device) add_life(live, home->first, home->last, gb_round_size(home->bytes));
+    const bool first = pl->place[s] == t;
+    const gb_life *a = &pl->scratch[t], *b = &pl->state[s], *home = &pl->within[s];
+    if (p->prog->low->home == device && first)
+      add_life(live, home->first, home->last, gb_round_size(home->bytes));
     if (p->prog->low->step[s].device != device) continue;
     const size_t inside = gb_nest_bytes(pl, t);
     add_life(live, a->first, a->last, inside > 0 ? inside : gb_round_size(a->bytes));
-    add_life(live, b->first, b->last, gb_round_size(b->bytes));
+    if (first) add_life(live, b->first, b->last, gb_round_size(b->bytes));
   }
   for (int b = 0; b < pl->nbufs; b++) {
     const gb_life *life = &pl->life[b];
@@ -199,15 +202,20 @@ size_t *gb_timeline (const gb_plan *p, int device) {
     if (p->prog->low->buf[b].device != device) continue;
     if (pl->nest != NULL && pl->compact[b]) continue; /* held by nodes */
     if (pl->write[b] == GB_HOME_NONE || pl->write[b] == GB_HOME_SHARED || life->last < 0) continue;
-    add_life(live, arena ? life->first : 0, arena ? life->last : pl->nsteps - 1,
+    add_life(live, arena ? life->first : 0, arena ? life->last : pl->nplaces - 1,
              arena ? gb_round_size(life->bytes) : gb_planned_bytes(p, b));
   }
-  for (int t = 1; t < pl->nsteps; t++) live[t] += live[t - 1];
+  for (int t = 1; t < pl->nplaces; t++) live[t] += live[t - 1];
   return live;
 }
 
 size_t gb_window_count (const gb_plan *p) {
   const gb_placement *pl = p->choice.place;
-  if (pl->loop_first < 0 || pl->tiling == NULL || pl->chunk >= pl->tiling->extent) return 0;
+  if (pl->tiling == NULL || pl->chunk >= pl->tiling->extent) return 0;
   return pl->chunk == 0 ? 0 : (pl->hi - pl->lo + pl->chunk - 1) / pl->chunk;
+}
+
+bool gb_loop_is_idle (const gb_plan *p, int k) {
+  const gb_loop *loop = &p->choice.place->loop[k];
+  return p->number[loop->first] == p->number[loop->last + 1];
 }

@@ -36,7 +36,8 @@ char *gb_axis_text (const gb_plan *p, const gb_tiling *c, char text[GB_AXIS_TEXT
 /* Bytes of b in the placement reported: a window of it, a packed triangle, or all. */
 size_t gb_planned_bytes (const gb_plan *p, int b);
 
-/* "whole", or "windows of 64 of 1000 along axis 1 of x"; ", packed triangles", ", reordered". */
+/* "whole", or "windows of 64 of 1000 along axis 1 of x", "5 loops of windows of ..."; ", packed triangles",
+** ", reordered". */
 #define GB_FORM_TEXT 128
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]);
 
@@ -54,7 +55,8 @@ bool gb_plan_is_on (const gb_plan *p, int device);
 /* Of the placement reported: bytes held on one device at each place, malloc'ed: what lives in the arena, and all
 ** outputs and caches, which are allocated when the run begins; the most of it is the lower bound. */
 size_t *gb_timeline (const gb_plan *p, int device);
-size_t gb_window_count (const gb_plan *p); /* of its loop; 0 if the plan has no loop */
+size_t gb_window_count (const gb_plan *p);      /* of each of its loops; 0 if the plan has none */
+bool gb_loop_is_idle (const gb_plan *p, int k); /* none of its steps runs */
 
 /* partition.c: the devices of the plan and the copies between them, where there are several. */
 void gb_partition_explain (const gb_plan *p, FILE *f);

@@ -179,10 +179,22 @@ static gb_axes turns_of (const gb_fold *p, int axis, size_t *nturns) {
   return turns;
 }
 
+/* An output that reduces LANE, and TILE in windows, adds what lanes have to its total when the last window is over: there is
+** one turn. */
+static bool ends_with_turns (const gb_fold *p, int axis) {
+  for (int i = 0; i < p->nouts; i++)
+    for (int a = 0; a < p->naxes; a++)
+      if (p->axis[axis].role == GB_AXIS_TILE && p->axis[a].role == GB_AXIS_LANE &&
+          (p->out[i].reduced >> axis & 1) && (p->out[i].reduced >> a & 1))
+        return true;
+  return false;
+}
+
 /* Describes the windows of n along an axis. Returns false if n cannot be made in windows of it. */
 static bool cut_own (gb_nest_node *n, const gb_fold *p, gb_cut *c) {
   gb_fold turn = *p;
   n->turns = turns_of(p, c->axis, &n->nturns);
+  if (n->nturns > 1 && ends_with_turns(p, c->axis)) return false;
   for (int a = 0; a < p->naxes; a++)
     if (n->turns >> a & 1) turn.axis[a].extent = 1;
   return n->made.cut ? gb_cut_fold_unit(&turn, c, 0) : gb_cut_whole_unit(&turn, c, 0);

@@ -3,7 +3,9 @@
 ** Live bytes of a set of finished steps: arena buffers made by them and needed by others. A step needs its
 ** results and scratch on top; a result that may take an operand's place counts nothing. So live bytes
 ** bound the arena of any order from below: they prune, and placements decide. Where an axis is cut, steps
-** before the loop come first and steps after it last, whatever the order: no other orders are looked at. */
+** before a loop come first and steps after it last, whatever the order: no other orders are looked at. A
+** step that runs in several loops stands where it runs first, and what it makes lives from there to its last
+** reader. */
 #include "plan/place/orders.h"
 
 #include <stdlib.h>
@@ -24,7 +26,7 @@ typedef struct orders {
   size_t *bytes;            /* [bufs] that it takes of the arena, in any order */
   int *unread;              /* [bufs] running readers still to come */
   bool *done;               /* [n] */
-  int left[GB_AFTER + 1];   /* steps not done: before the loop, within it, after it */
+  int left[GB_PHASES];      /* steps not done, by the phase in which they run first */
   size_t floor;             /* bytes outside the arena */
   int tries;
   gb_error *err;
@@ -34,14 +36,11 @@ static size_t bytes_of (const orders *o, int b) { return o->bytes[b]; }
 
 static const gb_step *step_at (const orders *o, int k) { return &o->low->step[o->step[k]]; }
 
-static int part_of (const orders *o, int k) {
-  const gb_tiling *c = o->form->tiling;
-  return c == NULL ? GB_BEFORE : c->when[o->step[k]];
-}
+static int part_of (const orders *o, int k) { return gb_first_phase(o->from, o->step[k]); }
 
 static bool is_ready (const orders *o, int k) {
   const gb_step *st = step_at(o, k);
-  for (int part = GB_BEFORE; part < part_of(o, k); part++)
+  for (int part = 0; part < part_of(o, k); part++)
     if (o->left[part] > 0) return false;
   for (int i = 0; i < st->nin; i++) {
     const int m = o->maker[st->in[i]];
@@ -53,7 +52,7 @@ static bool is_ready (const orders *o, int k) {
 /* What step k adds to the live bytes while it runs; results in an operand's place add nothing. */
 static size_t demand_of (const orders *o, int k) {
   const gb_step *st = step_at(o, k);
-  size_t bytes = gb_round_size(o->from->scratch[o->step[k]].bytes);
+  size_t bytes = gb_round_size(o->from->scratch[o->from->place[o->step[k]]].bytes);
   for (int i = 0; i < st->nout && gb_overwritten(st) < 0; i++)
     bytes = gb_add_sizes(bytes, bytes_of(o, st->out[i]));
   return bytes;

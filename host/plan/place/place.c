@@ -53,7 +53,6 @@ static void mark_steps (const gb_lowered *low, gb_demand d, bool *need, gb_place
     for (int i = 0; i < st->nout; i++)
       if (need[st->out[i]] && !exists(low, d, st->out[i])) p->runs[s] = true;
     if (!p->runs[s]) continue;
-    p->nrun++;
     for (int i = 0; i < st->nin; i++) need[st->in[i]] = true;
   }
 }
@@ -70,13 +69,13 @@ static void touch (gb_life *l, int place) {
   if (place > l->last) l->last = place;
 }
 
-/* What lives longer than a window and is touched within the loop lives through all of it. */
+/* What lives longer than a window and is touched within a loop lives through all of it. */
 static void touch_buffer (gb_placement *p, int b, int place) {
-  const bool within = place >= p->loop_first && place <= p->loop_last && p->loop_first >= 0;
+  const int k = gb_loop_at(p, place);
   touch(&p->life[b], place);
-  if (!within || p->compact[b]) return;
-  touch(&p->life[b], p->loop_last);
-  if (p->life[b].first > p->loop_first) touch(&p->life[b], p->loop_first);
+  if (k < 0 || p->compact[b]) return;
+  touch(&p->life[b], p->loop[k].last);
+  if (p->life[b].first > p->loop[k].first) touch(&p->life[b], p->loop[k].first);
 }
 
 static void find_homes (const gb_lowered *low, gb_demand d, const bool *need, gb_placement *p) {
@@ -94,18 +93,24 @@ static void find_homes (const gb_lowered *low, gb_demand d, const bool *need, gb
   }
 }
 
-/* Arena buffers made within the loop of which nothing after it needs the whole. */
-static void find_compact (const gb_lowered *low, gb_placement *p) {
+/* The loops of each step, and of each buffer those that read it. Windows of what is made again are made in all of them. */
+static void find_loops (const gb_lowered *low, const bool *need, gb_placement *p, unsigned *asked) {
+  if (p->tiling != NULL) gb_find_loops(low, p->tiling, p->runs, need, p->loops, asked);
+}
+
+/* Arena buffers made within each loop that reads them of which nothing that runs once needs the whole. */
+static void find_compact (const gb_lowered *low, gb_placement *p, const unsigned *asked) {
   const gb_tiling *c = p->tiling;
   for (int s = 0; c != NULL && s < low->nsteps; s++) {
     const gb_step *st = &low->step[s];
-    for (int i = 0; p->runs[s] && c->when[s] == GB_WITHIN && i < st->nout; i++) {
+    for (int i = 0; p->runs[s] && gb_is_within(c, s) && i < st->nout; i++) {
       const int b = st->out[i];
-      p->compact[b] = c->dim[b] >= 0 && p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA;
+      p->compact[b] = c->dim[b] >= 0 && p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA &&
+                      (asked[b] & ~p->loops[s]) == 0;
     }
   }
   for (int s = 0; c != NULL && s < low->nsteps; s++)
-    for (int i = 0; p->runs[s] && c->when[s] != GB_WITHIN && i < low->step[s].nin; i++)
+    for (int i = 0; p->runs[s] && !gb_is_within(c, s) && i < low->step[s].nin; i++)
       p->compact[low->step[s].in[i]] = false;
   for (int b = 0; c != NULL && b < low->nbufs; b++)
     if (p->compact[b]) p->life[b].bytes = low->buf[b].bytes / c->extent * p->chunk;
@@ -183,35 +188,16 @@ static int touch_node (const gb_lowered *low, gb_demand d, gb_placement *p, int 
   return turn;
 }
 
-static void find_lives (const gb_lowered *low, gb_demand d, const bool *need, const gb_form_of_run *form,
-                        gb_placement *p) {
-  for (int b = 0; b < low->nbufs; b++) p->life[b] = (gb_life){.first = low->nsteps, .last = -1};
-  find_homes(low, d, need, p);
-  find_compact(low, p);
+static void find_lives (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement *p) {
+  for (int b = 0; b < low->nbufs; b++) p->life[b].first = p->nplaces, p->life[b].last = -1;
   find_inside(low, p);
   find_packed(low, form, p);
-  for (int t = 0; t < low->nsteps; t++) {
+  for (int t = 0; t < p->nplaces; t++) {
     const int s = p->order[t];
     if (!p->runs[s] || gb_runs_inside(low, p, s)) continue;
     if (gb_nest_at(p, s) >= 0) touch_node(low, d, p, gb_nest_at(p, s), t, 0);
     else touch_step(low, d, p, s, t);
   }
-}
-
-/* Steps before the loop, those within it, those after it, each in the given order. */
-static void find_order (gb_placement *p, const int *order) {
-  int t = 0;
-  p->loop_first = p->loop_last = -1;
-  for (int when = GB_BEFORE; when <= GB_AFTER; when++)
-    for (int k = 0; k < p->nsteps; k++) {
-      const int s = order == NULL ? k : order[k];
-      if ((p->tiling == NULL ? GB_BEFORE : p->tiling->when[s]) != when) continue;
-      if (when == GB_WITHIN) {
-        if (p->loop_first < 0) p->loop_first = t;
-        p->loop_last = t;
-      }
-      p->order[t++] = s;
-    }
 }
 
 /* in place */
@@ -223,7 +209,9 @@ int gb_overwritten (const gb_step *st) { return st->is_fold ? -1 : gb_ops[st->op
 static bool is_free_after (const gb_lowered *low, const gb_placement *p, int t, int k) {
   const gb_step *st = &low->step[p->order[t]];
   const int b = st->in[k];
-  if (t >= p->loop_first && t <= p->loop_last && !(p->compact[b] && p->compact[st->out[0]])) return false;
+  if (gb_loop_at(p, t) >= 0 && !(p->compact[b] && p->compact[st->out[0]])) return false;
+  if (__builtin_popcount(p->loops[p->order[t]]) > 1)
+    return false; /* others may read it where the step runs first */
   for (int i = 0; i < st->nin; i++)
     if (i != k && st->in[i] == b) return false;
   return p->write[b] == GB_HOME_ARENA && p->read[b] == GB_HOME_ARENA && p->life[b].last == t;
@@ -233,7 +221,7 @@ static bool is_free_after (const gb_lowered *low, const gb_placement *p, int t, 
 ** place. */
 static void share_places (const gb_lowered *low, gb_placement *p) {
   for (int b = 0; b < low->nbufs; b++) p->into[b] = -1;
-  for (int t = low->nsteps - 1; t >= 0; t--) {
+  for (int t = p->nplaces - 1; t >= 0; t--) {
     const gb_step *st = &low->step[p->order[t]];
     const int k = p->runs[p->order[t]] ? gb_overwritten(st) : -1;
     if (k < 0 || !is_free_after(low, p, t, k)) continue;
@@ -264,15 +252,19 @@ static void find_rooms (const gb_lowered *low, const gb_form_of_run *form, gb_pl
 }
 
 static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, gb_placement *p) {
-  for (int t = 0; t < p->nsteps; t++) {
-    const int s = p->order[t];
-    const bool within = t >= p->loop_first && t <= p->loop_last && p->tiling->cut[s].reduces;
-    p->scratch[s] = (gb_life){.first = t, .last = t};
-    p->state[s] = (gb_life){.first = within ? p->loop_first : t, .last = within ? p->loop_last : t};
+  for (int t = 0; t < p->nplaces; t++) {
+    const int s = p->order[t], k = gb_loop_at(p, t);
+    p->scratch[t] = (gb_life){.first = t, .last = t};
+    if (p->place[s] < t) { /* a step that runs again keeps no totals, and nothing at home */
+      p->scratch[t].bytes = p->scratch[p->place[s]].bytes;
+      continue;
+    }
+    const bool reduces = k >= 0 && p->tiling->cut[s].reduces;
+    p->state[s] = (gb_life){.first = reduces ? p->loop[k].first : t, .last = reduces ? p->loop[k].last : t};
     p->within[s] = (gb_life){.first = t, .last = t};
     if (p->runs[s] && low->home > 0) p->within[s].bytes = gb_step_home_bytes(&low->step[s]);
     if (p->runs[s] && !gb_runs_inside(low, p, s))
-      form->workspace(form->ud, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
+      form->workspace(form->ud, p, s, &p->scratch[t].bytes, &p->state[s].bytes);
   }
   find_rooms(low, form, p);
 }
@@ -281,12 +273,12 @@ static void find_workspaces (const gb_lowered *low, const gb_form_of_run *form, 
 ** place t. */
 static int count_moments (const gb_placement *p, int *moment) {
   int all = 0;
-  for (int t = 0; t < p->nsteps; t++) {
+  for (int t = 0; t < p->nplaces; t++) {
     const int k = p->runs[p->order[t]] ? gb_nest_at(p, p->order[t]) : -1;
     moment[t] = all;
     all += k < 0 ? 1 : p->room[k].turn + 1;
   }
-  moment[p->nsteps] = all;
+  moment[p->nplaces] = all;
   return all;
 }
 
@@ -321,13 +313,14 @@ static void add_turns (gathered *g, gb_life *own, int first, int last) {
 static void gather (gb_placement *p, gathered *g) {
   for (int b = 0; b < p->nbufs; b++)
     if (p->write[b] == GB_HOME_ARENA && g->low->buf[b].device == g->device) add_life(g, &p->life[b]);
-  for (int s = 0; s < p->nsteps; s++) {
-    if (g->low->home == g->device) add_life(g, &p->within[s]);
+  for (int t = 0; t < p->nplaces; t++) {
+    const int s = p->order[t];
+    if (g->low->home == g->device && p->place[s] == t) add_life(g, &p->within[s]);
     if (g->low->step[s].device != g->device) continue;
     const int k = p->runs[s] ? gb_nest_at(p, s) : -1;
-    if (k < 0) add_life(g, &p->scratch[s]);
-    else add_turns(g, &p->scratch[s], p->room[k].turn, p->room[k].turn);
-    add_life(g, &p->state[s]);
+    if (k < 0) add_life(g, &p->scratch[t]);
+    else add_turns(g, &p->scratch[t], p->room[k].turn, p->room[k].turn);
+    if (p->place[s] == t) add_life(g, &p->state[s]);
   }
   for (int k = 0; p->nest != NULL && k < p->nest->nnodes; k++) {
     gb_nest_room *r = &p->room[k];
@@ -351,8 +344,8 @@ static gb_status pack_device (gb_placement *p, gathered *g, int moments, gb_erro
 /* Arena buffers, scratch and states, packed together, those of each device for themselves. */
 gb_status gb_placement_pack (const gb_lowered *low, gb_placement *p, gb_error *err) {
   const size_t inside = p->nest == NULL ? 0 : 3 * (size_t)p->nest->nnodes;
-  const size_t most = (size_t)p->nbufs + 3 * (size_t)p->nsteps + inside + 1;
-  int *moment = calloc((size_t)p->nsteps + 1, sizeof *moment);
+  const size_t most = (size_t)p->nbufs + 2 * (size_t)p->nsteps + (size_t)p->nplaces + inside + 1;
+  int *moment = calloc((size_t)p->nplaces + 1, sizeof *moment);
   gathered g = {
       .low = low, .moment = moment, .life = calloc(most, sizeof *g.life), .own = calloc(most, sizeof *g.own)};
   gb_status rc = GB_OK;
@@ -379,7 +372,7 @@ size_t gb_nest_bytes (const gb_placement *p, int place) {
   const int s = p->order[place], root = p->runs[s] ? gb_nest_at(p, s) : -1;
   size_t most = 0;
   for (int turn = 0; root >= 0 && turn <= p->room[root].turn; turn++) {
-    size_t held = turn == p->room[root].turn ? gb_round_size(p->scratch[s].bytes) : 0;
+    size_t held = turn == p->room[root].turn ? gb_round_size(p->scratch[place].bytes) : 0;
     for (int k = 0; k < p->nest->nnodes; k++) {
       const gb_nest_room *r = &p->room[k];
       if (holds(&r->result, place, turn, gb_nest_from(p, k), r->end))
@@ -415,9 +408,9 @@ static void add_storages (const gb_lowered *low, gb_placement *p) {
     p->abroad[i].peak = gb_add_sizes(p->abroad[i].arena, p->abroad[i].outputs);
 }
 
-gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
-                                const int *order) {
+gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
+  const int nloops = tiling == NULL ? 0 : tiling->nloops;
   gb_placement *p = calloc(1, sizeof *p);
   if (p == NULL) return NULL;
   *p = (gb_placement){.refs = 1,
@@ -427,8 +420,11 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_til
                       .hi = tiling == NULL ? 0 : tiling->extent,
                       .nbufs = low->nbufs,
                       .nsteps = low->nsteps,
+                      .nloops = nloops,
+                      .loop = calloc((size_t)nloops + 1, sizeof *p->loop),
+                      .loops = calloc(ns, sizeof *p->loops),
                       .runs = calloc(ns, sizeof *p->runs),
-                      .order = calloc(ns, sizeof *p->order),
+                      .place = calloc(ns, sizeof *p->place),
                       .compact = calloc(nb, sizeof *p->compact),
                       .sent = calloc(nb, sizeof *p->sent),
                       .packed = calloc(nb, sizeof *p->packed),
@@ -437,16 +433,13 @@ gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_til
                       .read = calloc(nb, 1),
                       .write = calloc(nb, 1),
                       .into = calloc(nb, sizeof *p->into),
-                      .life = calloc(nb, sizeof *p->life),
-                      .scratch = calloc(ns, sizeof *p->scratch)};
+                      .life = calloc(nb, sizeof *p->life)};
   if (tiling != NULL) tiling->refs++;
   if (grains != NULL) grains->refs++;
-  if (p->runs != NULL && p->order != NULL && p->compact != NULL && p->packed != NULL && p->sent != NULL &&
-      p->state != NULL && p->within != NULL && p->read != NULL && p->write != NULL && p->into != NULL &&
-      p->life != NULL && p->scratch != NULL) {
-    find_order(p, order);
+  if (p->runs != NULL && p->place != NULL && p->loop != NULL && p->loops != NULL && p->compact != NULL &&
+      p->packed != NULL && p->sent != NULL && p->state != NULL && p->within != NULL && p->read != NULL &&
+      p->write != NULL && p->into != NULL && p->life != NULL)
     return p;
-  }
   gb_placement_unref(p);
   return NULL;
 }
@@ -461,25 +454,35 @@ static bool take_nest (gb_placement *p, const gb_form_of_run *form) {
   return true;
 }
 
-gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
-                    gb_error *err) {
-  gb_placement *p = gb_placement_new(low, form->tiling, form->grains, form->chunk, form->order);
+/* Which steps run, in which loops, and what exists in windows; then when. False: no memory. */
+static bool find_steps (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement *p) {
   bool *need = calloc((size_t)low->nbufs + 1, sizeof *need);
-  gb_status rc = GB_OK;
-  if (p == NULL || need == NULL)
-    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
-  else {
-    if (form->hi != 0) p->hi = form->hi;
-    if (!take_nest(p, form)) rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  unsigned *asked = calloc((size_t)low->nbufs + 1, sizeof *asked);
+  const bool ok = need != NULL && asked != NULL && take_nest(p, form);
+  if (ok) {
     mark_steps(low, d, need, p);
-    if (rc == GB_OK) {
-      find_lives(low, d, need, form, p);
-      find_workspaces(low, form, p);
-      share_places(low, p);
-      rc = gb_placement_pack(low, p, err);
-    }
+    find_homes(low, d, need, p);
+    find_loops(low, need, p, asked);
+    find_compact(low, p, asked);
   }
   free(need);
+  free(asked);
+  return ok && gb_placement_order(p, form->order);
+}
+
+gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
+                    gb_error *err) {
+  gb_placement *p = gb_placement_new(low, form->tiling, form->grains, form->chunk);
+  gb_status rc = GB_OK;
+  if (p != NULL && form->hi != 0) p->hi = form->hi;
+  if (p == NULL || !find_steps(low, d, form, p))
+    rc = gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  else {
+    find_lives(low, d, form, p);
+    find_workspaces(low, form, p);
+    share_places(low, p);
+    rc = gb_placement_pack(low, p, err);
+  }
   if (rc == GB_OK) {
     add_storages(low, p);
     show_rooms(low, p);
@@ -494,6 +497,9 @@ void gb_placement_unref (gb_placement *p) {
   gb_tiling_unref(p->grains);
   free(p->runs);
   free(p->order);
+  free(p->place);
+  free(p->loop);
+  free(p->loops);
   free(p->compact);
   free(p->sent);
   free(p->packed);

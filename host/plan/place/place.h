@@ -27,14 +27,22 @@ typedef struct gb_abroad {
   size_t bound;                /* of the arena: bytes that live at once, at most */
 } gb_abroad;
 
+/* The places of the steps within a loop over the windows; none: last = first - 1. */
+typedef struct gb_loop {
+  int first, last;
+} gb_loop;
+
 /* Time is counted in places of the order in which steps run; those within a loop run once a window of its
-** axis. */
+** axis. A step has a place in each loop that it runs in. */
 typedef struct gb_placement {
   int refs;
-  int nbufs, nsteps, nrun; /* steps that run: those whose results are needed and do not exist */
-  bool *runs;              /* [nsteps] */
-  int *order;              /* [nsteps] the step at each place */
-  gb_tiling *tiling;       /* counted; the steps within it run once a window; NULL: nothing is cut */
+  int nbufs, nsteps;
+  bool *runs;        /* [nsteps] its results are needed and do not exist */
+  int nplaces;       /* at least one a step */
+  int nrun;          /* places of steps that run */
+  int *order;        /* [nplaces] the step at each place */
+  int *place;        /* [nsteps] its first one */
+  gb_tiling *tiling; /* counted; the steps within it run once a window; NULL: nothing is cut */
   /* counted; sums over its axis run in pieces of its grain, cut or not; NULL: no such sums */
   gb_tiling *grains;
   /* indices of a window, a multiple of the tiling's unit; the last may have fewer; 0: the steps within run
@@ -44,8 +52,10 @@ typedef struct gb_placement {
   size_t rows;         /* nest: indices of a window, where units and extents allow */
   gb_nest_room *room;  /* [nodes of the nest] */
   size_t lo, hi;       /* the part of the axis that runs here: all of it but where devices share it */
-  int loop_first, loop_last; /* places of the steps within; -1 where nothing is cut */
-  unsigned char *read;       /* [nbufs] gb_home: where readers find it */
+  int nloops;          /* 0: nothing is cut */
+  gb_loop *loop;       /* [nloops] */
+  unsigned *loops;     /* [nsteps] bit k: it runs in loop k */
+  unsigned char *read; /* [nbufs] gb_home: where readers find it */
   /* [nbufs] gb_home: where its step writes it; a step with several results may have to write one that
   ** exists: it goes to the arena, and nobody reads it there */
   unsigned char *write;
@@ -54,7 +64,7 @@ typedef struct gb_placement {
   bool *sent;       /* [nbufs] on another device than the first: copied there from its last place */
   bool *packed;     /* [nbufs] it is a packed triangle */
   gb_life *life;    /* [nbufs] places; the offset counts where 'write' is the arena */
-  gb_life *scratch; /* [nsteps] */
+  gb_life *scratch; /* [nplaces] */
   gb_life *state;   /* [nsteps] totals that a fold keeps from window to window */
   gb_life *within;  /* [nsteps] at the program's home: of registered ops */
   /* On the graph's own device: bytes; peak = arena + outputs + caches; SIZE_MAX: past counting */
@@ -91,6 +101,16 @@ static inline bool gb_sums_in_grains (const gb_placement *p, int s) {
   return gb_is_within(p->grains, s) && p->grains->cut[s].reduces;
 }
 
+/* As gb_tiling.phase, of the first loop that step s does run in. */
+static inline int gb_first_phase (const gb_placement *p, int s) {
+  if (p->tiling == NULL) return 0;
+  return p->loops[s] != 0 ? 2 * __builtin_ctz(p->loops[s]) + 1 : p->tiling->phase[s];
+}
+/* The loop that the place is in, -1: none. */
+int gb_loop_at (const gb_placement *p, int place);
+/* The same loop runs at both places, or none between the same two loops. */
+bool gb_same_part (const gb_placement *p, int place, int other);
+
 /* Depends on its arguments alone: no candidate depends on the budget. Errors: ENOMEM. */
 gb_status gb_place (const gb_lowered *low, gb_demand d, const gb_form_of_run *form, gb_placement **out,
                     gb_error *err);
@@ -116,9 +136,9 @@ size_t gb_nest_bytes (const gb_placement *p, int place);
 bool gb_runs_inside (const gb_lowered *low, const gb_placement *p, int s);
 
 /* What gb_place is made of, for placements on other devices (remote.h): an empty one, NULL: no memory; the
-** order of its steps; and its arena packed. */
-gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk,
-                                const int *order);
+** places of its steps, of which 'runs' and 'loops' say what has some, false: no memory; and its arena packed. */
+gb_placement *gb_placement_new (const gb_lowered *low, gb_tiling *tiling, gb_tiling *grains, size_t chunk);
+bool gb_placement_order (gb_placement *p, const int *order); /* [steps] topological; NULL: the program's */
 gb_status gb_placement_pack (const gb_lowered *low, gb_placement *p, gb_error *err);
 
 /* All its results are empty: it is not run. */

@@ -110,8 +110,8 @@ static bool is_read_in_windows (const mover *m, int b) {
 }
 
 static void live_through (const mover *m, int b) {
-  m->p->life[b].first = m->p->loop_first;
-  m->p->life[b].last = m->p->loop_last;
+  m->p->life[b].first = m->p->loop->first;
+  m->p->life[b].last = m->p->loop->last;
 }
 
 static void put_in_arena (const mover *m, int b, size_t bytes) {
@@ -152,7 +152,7 @@ static void touch (gb_life *l, int place) {
 
 static void place_buffers (const mover *m) {
   gb_placement *p = m->p;
-  for (int b = 0; b < p->nbufs; b++) p->into[b] = -1, p->life[b] = (gb_life){.first = p->nsteps, .last = -1};
+  for (int b = 0; b < p->nbufs; b++) p->into[b] = -1, p->life[b] = (gb_life){.first = p->nplaces, .last = -1};
   for (int s = 0; s < p->nsteps; s++)
     for (int i = 0; p->runs[s] && i < m->low->step[s].nout; i++) {
       m->made[m->low->step[s].out[i]] = true;
@@ -163,7 +163,7 @@ static void place_buffers (const mover *m) {
       const int b = m->low->step[s].in[i];
       if (!m->made[b] && p->write[b] == GB_HOME_NONE) place_read(m, b);
     }
-  for (int t = 0; t < p->nsteps; t++) {
+  for (int t = 0; t < p->nplaces; t++) {
     const gb_step *st = &m->low->step[p->order[t]];
     if (!p->runs[p->order[t]]) continue;
     for (int i = 0; i < st->nin; i++) touch(&p->life[st->in[i]], t);
@@ -172,11 +172,11 @@ static void place_buffers (const mover *m) {
 }
 
 static void place_workspaces (const gb_split_job *job, gb_placement *p) {
-  for (int t = 0; t < p->nsteps; t++) {
+  for (int t = 0; t < p->nplaces; t++) {
     const int s = p->order[t];
-    p->scratch[s] = (gb_life){.first = t, .last = t};
-    p->state[s] = (gb_life){.first = p->loop_first, .last = p->loop_last};
-    if (p->runs[s]) gb_split_workspace(job, p, s, &p->scratch[s].bytes, &p->state[s].bytes);
+    p->scratch[t] = (gb_life){.first = t, .last = t};
+    p->state[s] = (gb_life){.first = p->loop->first, .last = p->loop->last};
+    if (p->runs[s]) gb_split_workspace(job, p, s, &p->scratch[t].bytes, &p->state[s].bytes);
   }
 }
 
@@ -214,7 +214,7 @@ static gb_status find_copies (const mover *m, gb_remote *a, gb_error *err) {
   for (int b = 0; b < p->nbufs; b++)
     if (p->write[b] == GB_HOME_ARENA && !m->made[b])
       add_copy(a, p->compact[b] ? GB_COPY_WINDOW : GB_COPY_WHOLE, b, -1, p->life[b].first, &m->layout[b]);
-  for (int t = 0; t < p->nsteps; t++)
+  for (int t = 0; t < p->nplaces; t++)
     if (p->runs[p->order[t]]) copy_results(m, t, a);
   return GB_OK;
 }
@@ -222,9 +222,11 @@ static gb_status find_copies (const mover *m, gb_remote *a, gb_error *err) {
 static gb_status place_part (const gb_split_job *job, const mover *m, gb_remote *out, gb_error *err) {
   gb_placement *p = m->p;
   for (int s = 0; s < p->nsteps; s++) {
-    p->runs[s] = m->home->runs[s] && m->c->when[s] == GB_WITHIN;
-    p->nrun += p->runs[s];
+    p->runs[s] = m->home->runs[s] && gb_is_within(m->c, s);
+    p->loops[s] = gb_is_within(m->c, s); /* tilings that devices share have one loop */
   }
+  if (!gb_placement_order(p, m->home->order))
+    return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", p->nsteps);
   place_buffers(m);
   place_workspaces(job, p);
   GB_TRY(gb_placement_pack(m->low, p, err));
@@ -238,7 +240,7 @@ gb_status gb_place_away (const gb_split_job *job, const gb_placement *home, size
   mover m = {.low = job->low,
              .home = home,
              .c = home->tiling,
-             .p = gb_placement_new(job->low, home->tiling, home->grains, chunk, home->order),
+             .p = gb_placement_new(job->low, home->tiling, home->grains, chunk),
              .layout = calloc(nb, sizeof *m.layout),
              .made = calloc(nb, sizeof *m.made)};
   gb_status rc = GB_OK;

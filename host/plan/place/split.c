@@ -17,12 +17,12 @@ static const gb_pieces uncut = {.n = 1, .size = {1, 0}, .count = {1, 0}, .extent
 
 gb_pieces gb_loop_pieces (const gb_placement *p, const gb_step *st, int s) {
   if (!gb_is_within(p->tiling, s)) return uncut;
-  const bool grained = st->is_fold && p->tiling == p->grains && gb_sums_in_grains(p, s);
+  const bool grained = st->is_fold && gb_same_axis(p->tiling, p->grains) && gb_sums_in_grains(p, s);
   return pieces_of(p->hi - p->lo, grained && p->grains->grain < p->chunk ? p->grains->grain : p->chunk);
 }
 
 gb_pieces gb_grain_pieces (const gb_placement *p, int s) {
-  const bool looped = p->tiling == p->grains && gb_is_within(p->tiling, s);
+  const bool looped = gb_same_axis(p->tiling, p->grains) && gb_is_within(p->tiling, s);
   return !gb_sums_in_grains(p, s) || looped ? uncut : pieces_of(p->grains->extent, p->grains->grain);
 }
 
@@ -48,7 +48,7 @@ gb_opaque gb_opaque_of_part (const gb_lowered *low, const gb_placement *p, int s
   const gb_step *st = &low->step[s];
   gb_opaque o = st->opaque;
   o.packed = st->nin > 0 && p->packed[st->in[0]];
-  if (gb_is_within(p->grains, s) && !(window != NULL && p->tiling == p->grains)) {
+  if (gb_is_within(p->grains, s) && !(window != NULL && gb_same_axis(p->tiling, p->grains))) {
     const size_t all = p->grains->extent;
     gb_window_of_opaque(&o, &p->grains->cut[s], (gb_window){0, all, 0, all, all}, NULL);
   }
@@ -76,9 +76,9 @@ static void fold_workspace (const gb_split_job *j, const gb_placement *p, int s,
       const size_t n = windows.size[i % windows.n], g = grains.size[i / windows.n];
       const gb_window window = {0, n, 0, n, looped ? p->tiling->extent : 1},
                       grain = {0, g, 0, g, grains.extent};
-      const gb_fold *f = gb_fold_of_part(w, j->low, p, s,
-                                         grained && !(looped && p->tiling == p->grains) ? &grain : NULL,
-                                         looped ? &window : NULL);
+      const gb_fold *f = gb_fold_of_part(
+          w, j->low, p, s, grained && !(looped && gb_same_axis(p->tiling, p->grains)) ? &grain : NULL,
+          looped ? &window : NULL);
       *scratch = larger(*scratch, gb_kernels_scratch(j->kernels, s, f));
       if (carries) *state = larger(*state, gb_kernels_state(j->kernels, s, f));
     }

@@ -70,6 +70,9 @@ double gb_step_seconds (const gb_prices *x, const gb_lowered *low, const gb_pack
 double gb_place_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
                          int npacked_factors, const gb_placement *p) {
   double seconds = 0;
-  for (int s = 0; s < low->nsteps; s++) seconds += gb_step_seconds(x, low, t, npacked_factors, p, s);
+  for (int s = 0; s < low->nsteps; s++) {
+    const int loops = __builtin_popcount(p->loops[s]);
+    seconds += (loops > 1 ? loops : 1) * gb_step_seconds(x, low, t, npacked_factors, p, s);
+  }
   return seconds;
 }

@@ -17,7 +17,7 @@ typedef struct gb_prices {
 double gb_place_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
                          int npacked_factors, const gb_placement *p);
 
-/* The same of step s with the steps that run inside it; 0 where it does not run, or runs inside another. */
+/* The same of step s, in one loop where it runs in several, with the steps that run inside it; 0 where it does not run, or runs inside another. */
 double gb_step_seconds (const gb_prices *x, const gb_lowered *low, const gb_packed_factor *t,
                         int npacked_factors, const gb_placement *p, int s);
 

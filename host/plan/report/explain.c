@@ -81,7 +81,7 @@ static bool is_on_several (const gb_plan *p) { return p->prog->low->ndevices > 1
 
 static int peak_place (const gb_plan *p, const size_t *live) {
   int at = -1;
-  for (int t = 0; t < p->choice.place->nsteps; t++)
+  for (int t = 0; t < p->choice.place->nplaces; t++)
     if (p->choice.place->runs[p->choice.place->order[t]] && (at < 0 || live[t] > live[at])) at = t;
   return at;
 }
@@ -173,7 +173,7 @@ static bool say_rows (const gb_plan *p, bool inputs, int most, FILE *f) {
 
 static void say_streamed (const gb_plan *p, FILE *f) {
   int n = 0;
-  for (int t = 0; t < p->choice.place->nsteps; t++) {
+  for (int t = 0; t < p->choice.place->nplaces; t++) {
     const int s = p->choice.place->order[t];
     const gb_step *st = &p->prog->low->step[s];
     const size_t bytes = p->choice.place->runs[s] ? gb_streamed_bytes(p, st) : 0;
@@ -190,7 +190,7 @@ static void say_streamed (const gb_plan *p, FILE *f) {
 static void say_home (const gb_plan *p, FILE *f) {
   const gb_placement *pl = p->choice.place;
   int n = 0;
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     const gb_step *st = &p->prog->low->step[pl->order[t]];
     char what[GB_LACK_TEXT];
     if (!pl->runs[pl->order[t]] || !gb_step_is_home(st) || n++ >= MOST_AT_HOME) continue;
@@ -206,16 +206,16 @@ static void say_home (const gb_plan *p, FILE *f) {
 
 /* time */
 
-static void say_loop (const gb_plan *p, FILE *f) {
+static void say_loop (const gb_plan *p, const gb_loop *loop, FILE *f) {
   const gb_placement *pl = p->choice.place;
   char axis[GB_AXIS_TEXT];
   const size_t n = gb_window_count(p);
-  const int first = p->number[pl->loop_first] + 1, last = p->number[pl->loop_last + 1];
+  const int first = p->number[loop->first] + 1, last = p->number[loop->last + 1];
   if (first == last) fprintf(f, "  step %d", first);
   else fprintf(f, "  steps %d to %d", first, last);
   fprintf(f, " in %zu window%s of %zu of %zu along %s\n", n, n == 1 ? "" : "s", pl->chunk, pl->tiling->extent,
           gb_axis_text(p, pl->tiling, axis));
-  if (pl->tiling->coupled >= 0)
+  if (loop == pl->loop && pl->tiling->coupled >= 0)
     fprintf(f, "  but not \"%.60s\", which needs all of it at once\n",
             p->prog->low->step[pl->tiling->coupled].what);
 }
@@ -245,14 +245,14 @@ static void say_bar (const gb_plan *p, const size_t *live, size_t peak, int firs
   fputc('\n', f);
 }
 
-/* The last of the places from t on that share a line: so many running steps, and none beyond the loop's
+/* The last of the places from t on that share a line: so many running steps, and none beyond a loop's
 ** ends. */
 static int end_of_bar (const gb_plan *p, int t, int share) {
   const gb_placement *pl = p->choice.place;
-  const bool loop = gb_window_count(p) > 0;
+  const bool loops = gb_window_count(p) > 0;
   int last = t;
-  while (last + 1 < pl->nsteps && p->number[last + 2] - p->number[t] <= share &&
-         !(loop && (last + 1 == pl->loop_first || last == pl->loop_last)))
+  while (last + 1 < pl->nplaces && p->number[last + 2] - p->number[t] <= share &&
+         !(loops && gb_loop_at(pl, last + 1) != gb_loop_at(pl, t)))
     last++;
   return last;
 }
@@ -266,9 +266,10 @@ static void say_time (const gb_plan *p, int device, const size_t *live, FILE *f)
   fputs("memory held", f);
   if (is_on_several(p)) fprintf(f, " on %s", gb_graph_device(p->request.graph, device)->name);
   fprintf(f, " over time, by step; # up to %s\n", gb_size_text(live[top], size));
-  for (int t = 0; t < pl->nsteps;) {
-    const int last = end_of_bar(p, t, share);
-    if (t == pl->loop_first && gb_window_count(p) > 0) say_loop(p, f);
+  for (int t = 0; t < pl->nplaces;) {
+    const int last = end_of_bar(p, t, share), k = gb_loop_at(pl, t);
+    if (k >= 0 && t == pl->loop[k].first && gb_window_count(p) > 0 && !gb_loop_is_idle(p, k))
+      say_loop(p, &pl->loop[k], f);
     if (p->number[last + 1] > p->number[t]) say_bar(p, live, live[top], t, last, f);
     t = last + 1;
   }
@@ -438,7 +439,7 @@ char *gb_plan_programs (const gb_plan *p) {
   FILE *f = open_memstream(&text, &n);
   if (f == NULL) return NULL;
   bool ok = true;
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     const gb_step *st = &p->prog->low->step[pl->order[t]];
     if (!pl->runs[pl->order[t]]) continue;
     char *program = st->is_fold ? gb_fold_dump(&st->fold) : NULL;

@@ -122,15 +122,26 @@ static void write_windows (json *j, const gb_plan *p) {
   write_size(j, "extent", c->extent);
   write_text(j, "leaf", gb_what(p, c->leaf));
   write_size(j, "axis", (size_t)c->dim[c->leaf] + 1);
-  write_size(j, "first", (size_t)p->number[pl->loop_first] + 1);
-  write_size(j, "last", (size_t)p->number[pl->loop_last + 1]);
+  write_size(j, "first", (size_t)p->number[pl->loop[0].first] + 1);
+  write_size(j, "last", (size_t)p->number[pl->loop[pl->nloops - 1].last + 1]);
+  begin(j, "loops", '[');
+  for (int k = 0; k < pl->nloops; k++) {
+    if (gb_loop_is_idle(p, k)) continue;
+    begin(j, NULL, '{');
+    write_size(j, "first", (size_t)p->number[pl->loop[k].first] + 1);
+    write_size(j, "last", (size_t)p->number[pl->loop[k].last + 1]);
+    end(j, '}');
+  }
+  end(j, ']');
   end(j, '}');
 }
 
 static const char *when_of (const gb_plan *p, int place) {
   const gb_placement *pl = p->choice.place;
   if (gb_window_count(p) == 0) return "once";
-  return place < pl->loop_first ? "before" : place <= pl->loop_last ? "window" : "after";
+  if (gb_loop_at(pl, place) >= 0) return "window";
+  if (place < pl->loop[0].first) return "before";
+  return place > pl->loop[pl->nloops - 1].last ? "after" : "between";
 }
 
 static void write_step (json *j, const gb_plan *p, const size_t *live, int place) {
@@ -143,7 +154,7 @@ static void write_step (json *j, const gb_plan *p, const size_t *live, int place
   write_flag(j, "fold", st->is_fold);
   write_text(j, "when", when_of(p, place));
   write_size(j, "live", live[place]);
-  write_size(j, "scratch", p->choice.place->scratch[s].bytes);
+  write_size(j, "scratch", p->choice.place->scratch[place].bytes);
   write_size(j, "state", p->choice.place->state[s].bytes);
   write_size(j, "never_stored", gb_streamed_bytes(p, st));
   write_text(j, "never_stored_shape", gb_streamed_bytes(p, st) > 0 ? gb_streamed_text(st, shape) : "");
@@ -153,7 +164,7 @@ static void write_step (json *j, const gb_plan *p, const size_t *live, int place
 
 static void write_steps (json *j, const gb_plan *p, const size_t *live) {
   begin(j, "steps", '[');
-  for (int t = 0; t < p->choice.place->nsteps; t++)
+  for (int t = 0; t < p->choice.place->nplaces; t++)
     if (p->choice.place->runs[p->choice.place->order[t]]) write_step(j, p, live, t);
   end(j, ']');
 }

@@ -107,9 +107,9 @@ static gb_status report_number (const gb_plan *p, int number, gb_plan_device *d,
                         .budget = number == 0 ? gb_choice_budget(&p->choice) : gb_ledger_room(&dev->ledger),
                         .peak = number == 0 ? pl->peak : a->peak,
                         .arena = number == 0 ? pl->arena : a->arena};
-  d->copy = calloc((size_t)pl->nsteps + 1, sizeof *d->copy);
+  d->copy = calloc((size_t)pl->nplaces + 1, sizeof *d->copy);
   if (d->copy == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a report");
-  for (int t = 0; t < pl->nsteps; t++)
+  for (int t = 0; t < pl->nplaces; t++)
     if (arrives(p, pl->order[t], number)) d->copy[d->ncopies++] = row_of_move(p, pl->order[t]);
   return GB_OK;
 }

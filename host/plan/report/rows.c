@@ -15,15 +15,15 @@ const char *gb_row_class_name (gb_row_class c) {
 
 static bool number_steps (gb_plan *p) {
   const gb_placement *pl = p->choice.place;
-  p->number = malloc(((size_t)pl->nsteps + 1) * sizeof *p->number);
+  p->number = malloc(((size_t)pl->nplaces + 1) * sizeof *p->number);
   p->what = malloc(((size_t)pl->nrun + 1) * sizeof *p->what);
   if (p->number == NULL || p->what == NULL) return false;
   int n = 0;
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     p->number[t] = n;
     if (pl->runs[pl->order[t]]) p->what[n++] = p->prog->low->step[pl->order[t]].what;
   }
-  p->number[pl->nsteps] = n;
+  p->number[pl->nplaces] = n;
   return true;
 }
 
@@ -52,7 +52,7 @@ static uses *find_uses (const gb_plan *p) {
   for (int b = 0; b < low->nbufs; b++) u[b] = (uses){-1, -1, -1};
   for (int b = 0; b < low->nbufs; b++)
     if (pl->into[b] >= 0) u[pl->into[b]].from = b;
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     const gb_step *st = &low->step[pl->order[t]];
     for (int i = 0; pl->runs[pl->order[t]] && i < st->nin; i++) {
       uses *each = &u[st->in[i]];
@@ -136,13 +136,6 @@ static gb_plan_row row_of_input (const gb_plan *p, int b, const uses *u) {
                        .last = last_step(p, u->last)};
 }
 
-/* Where step s stands in the order. */
-static int place_of (const gb_placement *pl, int s) {
-  int t = 0;
-  while (pl->order[t] != s) t++;
-  return t;
-}
-
 static void only_turns (gb_plan_row *r, int first, int last) {
   r->turn[0] = first;
   r->turn[1] = last;
@@ -152,7 +145,7 @@ static gb_plan_row *add_rows_of_node (const gb_plan *p, int k, gb_plan_row *r) {
   const gb_placement *pl = p->choice.place;
   const gb_nest_room *room = &pl->room[k];
   const gb_nest_node *n = &pl->nest->node[k];
-  const int place = place_of(pl, n->step);
+  const int place = pl->place[n->step];
   *r = row_of_buffer(p, place, p->prog->low->step[n->step].out[0], -1);
   r->window = gb_nest_held(pl->nest, k, pl->rows);
   r->axis = n->dim;
@@ -179,17 +172,18 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
   if (!pl->runs[s] || gb_runs_inside(p->prog->low, pl, s)) return r;
   for (int k = 0; gb_nest_at(pl, s) >= 0 && k < pl->nest->nnodes; k++)
     if (pl->room[k].result.first == place && pl->nest->node[k].made.cut) r = add_rows_of_node(p, k, r);
-  for (int i = 0; i < st->nout; i++)
+  const bool first = pl->place[s] == place;
+  for (int i = 0; first && i < st->nout; i++)
     if (pl->write[st->out[i]] != GB_HOME_SHARED)
       *r++ = row_of_buffer(p, place, st->out[i], u[st->out[i]].from);
-  if (pl->scratch[s].bytes > 0) {
-    *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[s]);
+  if (pl->scratch[place].bytes > 0) {
+    *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->scratch[place]);
     if (gb_nest_at(pl, s) >= 0)
       only_turns(r, pl->room[gb_nest_at(pl, s)].turn, pl->room[gb_nest_at(pl, s)].turn);
     r++;
   }
-  if (pl->state[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &pl->state[s]);
-  if (pl->within[s].bytes > 0) {
+  if (first && pl->state[s].bytes > 0) *r++ = row_of_workspace(p, place, GB_ROW_STATE, &pl->state[s]);
+  if (first && pl->within[s].bytes > 0) {
     *r = row_of_workspace(p, place, GB_ROW_WORKSPACE, &pl->within[s]);
     r++->device = device_name(p, p->prog->low->home);
   }
@@ -199,7 +193,7 @@ static gb_plan_row *add_rows_of_step (const gb_plan *p, int place, const uses *u
 gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   const gb_lowered *low = p->prog->low;
   const gb_placement *pl = p->choice.place;
-  size_t most = (size_t)low->nbufs + 3 * (size_t)low->nsteps + 1;
+  size_t most = (size_t)low->nbufs + 2 * (size_t)low->nsteps + (size_t)pl->nplaces + 1;
   for (int s = 0; s < low->nsteps; s++) most += (size_t)low->step[s].nout;
   if (pl->nest != NULL) most += 3 * (size_t)pl->nest->nnodes;
   p->row = calloc(most, sizeof *p->row);
@@ -211,7 +205,7 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
   gb_plan_row *r = p->row;
   for (int b = 0; b < low->nbufs; b++)
     if (u[b].first >= 0 && pl->read[b] == GB_HOME_VALUE) *r++ = row_of_input(p, b, &u[b]);
-  for (int t = 0; t < low->nsteps; t++) r = add_rows_of_step(p, t, u, r);
+  for (int t = 0; t < pl->nplaces; t++) r = add_rows_of_step(p, t, u, r);
   free(u);
   gb_plan_judge_candidates(p);
   p->report =

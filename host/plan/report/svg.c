@@ -107,12 +107,11 @@ static void write_grid (const canvas *c) {
   write_text(c, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 31, "mid grey", "step", 12);
 }
 
-static void write_band (const canvas *c) {
+static void write_band (const canvas *c, const gb_loop *loop) {
   const size_t n = gb_window_count(c->p);
   const gb_placement *pl = c->p->choice.place;
   char text[GB_ROW_TEXT] = "", axis[GB_AXIS_TEXT];
-  if (n == 0) return;
-  const double x0 = x_of(c, c->p->number[pl->loop_first]), x1 = x_of(c, c->p->number[pl->loop_last + 1]);
+  const double x0 = x_of(c, c->p->number[loop->first]), x1 = x_of(c, c->p->number[loop->last + 1]);
   fprintf(c->f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"band\"/>\n", x0, TOP - 14,
           x1 - x0, HEIGHT - BOTTOM - TOP + 14);
   gb_append(text, sizeof text, "%zu times: windows of %zu of %zu along %s", n, pl->chunk, pl->tiling->extent,
@@ -189,7 +188,7 @@ static void write_boxes (const canvas *c, bool labels) {
 static void write_live (const canvas *c) {
   const gb_placement *pl = c->p->choice.place;
   fputs("<path class=\"live\" d=\"", c->f);
-  for (int t = 0; t < pl->nsteps; t++) {
+  for (int t = 0; t < pl->nplaces; t++) {
     const int k = c->p->number[t];
     const double y = y_of(c, (double)c->live[t]);
     if (!pl->runs[pl->order[t]]) continue;
@@ -263,7 +262,9 @@ char *gb_plan_svg (const gb_plan *p) {
   bool ok = open_canvas(&c, p, &text, &n);
   if (ok) {
     write_head(&c);
-    write_band(&c);
+    const gb_placement *pl = p->choice.place;
+    for (int k = 0; gb_window_count(p) > 0 && k < pl->nloops; k++)
+      if (!gb_loop_is_idle(p, k)) write_band(&c, &pl->loop[k]);
     write_grid(&c);
     write_boxes(&c, false);
     write_live(&c);

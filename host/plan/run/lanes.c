@@ -131,7 +131,7 @@ static gb_status run_windows (const crossing *x, gb_error *err) {
   const gb_placement *pl = x->here->place;
   for (size_t lo = pl->lo; lo < pl->hi; lo += pl->chunk) {
     const gb_window at = gb_window_at(pl, lo);
-    for (int t = pl->loop_first; t <= pl->loop_last; t++) {
+    for (int t = pl->loop->first; t <= pl->loop->last; t++) {
       GB_TRY(copy_window(x, GB_COPY_WINDOW, t, &at, err));
       GB_TRY(gb_run_step(x->r, x->here, t, &at, err));
       GB_TRY(copy_window(x, GB_COPY_BACK, t, &at, err));

@@ -117,7 +117,7 @@ static bool inside (const gb_life *l, size_t at) { return at >= l->offset && at 
 /* The end of what the step owns of the line at 'at', 'at' itself: nothing. Buffers begin at lines. */
 static size_t owned_until (const gb_run *r, const gb_lane *l, int step, size_t at) {
   const gb_step *st = step_of(r, step);
-  const gb_life *s = &l->place->scratch[step], *t = &l->place->state[step];
+  const gb_life *s = &l->place->scratch[l->now], *t = &l->place->state[step];
   if (inside(s, at)) return s->offset + s->bytes;
   if (inside(t, at)) return t->offset + t->bytes;
   for (int i = 0; i < st->nout; i++) {
@@ -172,7 +172,7 @@ static void check_results (const gb_run *r, const gb_lane *l, int step, const gb
 
 /* Scratch and totals are as large as some window needs them. */
 static void check_workspace (const gb_run *r, const gb_lane *l, int step, const gb_window *at) {
-  const gb_life *s = &l->place->scratch[step], *t = &l->place->state[step];
+  const gb_life *s = &l->place->scratch[l->now], *t = &l->place->state[step];
   char *arena = l->arena;
   size_t *spare = &l->watch->spare[step];
   const size_t rest = untouched(look(l, arena + s->offset, s->bytes), s->bytes, l->watch->poison);
@@ -190,7 +190,7 @@ void gb_memcheck_after (const gb_run *r, const gb_lane *l, int place, const gb_w
   check_arena(r, l, step, NULL);
   check_results(r, l, step, at);
   check_workspace(r, l, step, at);
-  poison(l, &pl->scratch[step]);
+  poison(l, &pl->scratch[place]);
   for (int b = 0; b < pl->nbufs; b++) {
     const bool dead = pl->life[b].last == place &&
                       (at == NULL || pl->compact[b] || at->lo + at->n == at->extent);

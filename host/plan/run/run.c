@@ -116,12 +116,19 @@ static void tell (const gb_run *r, int place, size_t done, size_t total) {
   gb_busy_step(st->what, gb_plan_where(r->plan, st->out[0]), done, total);
 }
 
-static gb_status run_loop (gb_run *r, gb_lane *l, bool outermost, gb_error *err) {
+static bool is_idle (const gb_placement *pl, const gb_loop *loop) {
+  for (int t = loop->first; t <= loop->last; t++)
+    if (pl->runs[pl->order[t]]) return false;
+  return true;
+}
+
+static gb_status run_loop (gb_run *r, gb_lane *l, const gb_loop *loop, bool outermost, gb_error *err) {
   const gb_placement *pl = l->place;
   const size_t span = pl->hi - pl->lo;
+  if (is_idle(pl, loop)) return GB_OK;
   for (size_t lo = pl->lo; pl->chunk > 0 && lo < pl->hi; lo += pl->chunk) {
     const gb_window at = gb_window_at(pl, lo);
-    for (int t = pl->loop_first; t <= pl->loop_last; t++) {
+    for (int t = loop->first; t <= loop->last; t++) {
       if (outermost) tell(r, t, (lo - pl->lo) / pl->chunk, (span + pl->chunk - 1) / pl->chunk);
       GB_TRY(gb_run_step(r, l, t, &at, err));
     }
@@ -147,13 +154,14 @@ static gb_status wait_for_steps (const gb_run *r, gb_error *err) {
 static gb_status run_steps (gb_run *r, bool outermost, gb_error *err) {
   gb_lane *l = &r->lane[0];
   const gb_placement *pl = l->place;
-  for (int t = 0; t < pl->nsteps; t++) {
-    if (t == pl->loop_first) {
-      GB_TRY(run_loop(r, l, outermost, err));
-      GB_TRY(gb_lanes_run(r, err));
-      t = pl->loop_last;
+  for (int t = 0; t < pl->nplaces; t++) {
+    const int k = gb_loop_at(pl, t);
+    if (k >= 0) {
+      GB_TRY(run_loop(r, l, &pl->loop[k], outermost, err));
+      GB_TRY(gb_lanes_run(r, err)); /* their tilings have one loop */
+      t = pl->loop[k].last;
     } else {
-      if (outermost) tell(r, t, (size_t)t, (size_t)pl->nsteps);
+      if (outermost) tell(r, t, (size_t)t, (size_t)pl->nplaces);
       GB_TRY(gb_run_step(r, l, t, NULL, err));
     }
   }

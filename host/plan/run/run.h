@@ -31,6 +31,7 @@ typedef struct gb_lane {
   gb_device *device;
   const gb_kernels *kernels; /* NULL: this device has no part in any run of the plan */
   const gb_placement *place; /* of the run's choice; NULL: this device has no part in the run */
+  int now;                   /* the place that is running */
   gb_block own;      /* memory that the run took; of the first lane: kept between runs with bound leaves */
   void *arena;       /* in use: its own, or the caller's */
   const void **read; /* [buffers] addresses on this device */

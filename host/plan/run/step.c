@@ -25,6 +25,8 @@ static void take_operands (gb_run *r, gb_lane *l, int s) {
     l->constant[i] = number_of(r->plan->request.node[st->constant[i]], st->fold.compute);
 }
 
+static const gb_life *scratch_of (const gb_lane *l) { return &l->place->scratch[l->now]; }
+
 /* The fold of step s or a part of it, on the operands at hand. */
 static gb_status launch (gb_run *r, gb_lane *l, int s, const gb_fold *part, const gb_carry *carry,
                          const gb_life *scratch, gb_error *err) {
@@ -53,14 +55,14 @@ static gb_status run_fold_part (gb_run *r, gb_lane *l, int s, const gb_window *g
   const gb_fold *f = gb_fold_of_part(l->window[s], low_of(r), pl, s, grain, window);
   gb_carry carry = {.state = gb_step_arena(r, l, s) + pl->state[s].offset};
   if (sum != NULL) carry.first = sum->lo == 0, carry.last = sum->lo + sum->n == sum->extent;
-  return launch(r, l, s, f, sum == NULL ? NULL : &carry, &pl->scratch[s], err);
+  return launch(r, l, s, f, sum == NULL ? NULL : &carry, scratch_of(l), err);
 }
 
 /* A fold, or a window of it, with its sums over a batch in pieces. What a piece of a window reads of a
 ** compact buffer lies at the piece's place in the window. */
 static gb_status run_fold_parts (gb_run *r, gb_lane *l, int s, const gb_window *at, gb_error *err) {
   const gb_placement *pl = l->place;
-  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && pl->tiling == pl->grains;
+  const bool sums = gb_sums_in_grains(pl, s), same = at != NULL && gb_same_axis(pl->tiling, pl->grains);
   const size_t lo = same ? at->lo : 0, end = same ? at->lo + at->n : sums ? pl->grains->extent : 1;
   if (!sums) GB_TRY(run_fold_part(r, l, s, NULL, at, err));
   for (size_t from = lo; sums && from < end; from += pl->grains->grain) {
@@ -91,7 +93,7 @@ static gb_status run_opaque_window (gb_run *r, gb_lane *l, int s, gb_window at, 
   for (int k = 0; k < st->nout; k++)
     l->to[k] =
         (void *)(uintptr_t)shifted(r, l, l->to[k], st->out[k], &st->opaque.out_shape[k], c->out_dim[k], at);
-  void *scratch = gb_step_arena(r, l, s) + l->place->scratch[s].offset;
+  void *scratch = gb_step_arena(r, l, s) + scratch_of(l)->offset;
   r->stats.opaques++;
   if (o.op == GB_OP_MOVE) return gb_run_move(r, st, &o, l->in[0], l->to[0], err);
   if (o.op == GB_OP_CALL) return gb_run_call(r, l, st, &o, scratch, err);
@@ -104,7 +106,7 @@ static gb_status run_fold_tiles (gb_run *r, gb_lane *l, const gb_packed_factor *
   for (size_t i = 0; i < blocks; i++)
     for (size_t j = 0; j <= i; j++) {
       const gb_fold *f = gb_window_of_tile(l->window[t->store], low_of(r), t, i, j);
-      GB_TRY(launch(r, l, t->store, f, NULL, &l->place->scratch[t->store], err));
+      GB_TRY(launch(r, l, t->store, f, NULL, scratch_of(l), err));
     }
   r->stats.folds++;
   return GB_OK;
@@ -128,7 +130,7 @@ static gb_nest_room bind_node (gb_run *r, gb_lane *l, int k) {
   gb_nest_room room = pl->room[k];
   take_operands(r, l, n->step);
   if (n->made.cut) l->to[0] = gb_step_arena(r, l, n->step) + room.result.offset;
-  else room.scratch = pl->scratch[n->step], room.state = pl->state[n->step];
+  else room.scratch = *scratch_of(l), room.state = pl->state[n->step];
   for (int i = 0; i < n->nreads; i++) {
     const gb_step *st = &low_of(r)->step[n->step];
     for (int q = 0; q < st->nin; q++)
@@ -181,7 +183,7 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   const gb_packed_factor *packed_factor =
       gb_packed_store(l->place, r->plan->prog->packed_factor, r->plan->prog->npacked_factors, s);
   const gb_step *st = &low_of(r)->step[s];
-  void *scratch = gb_step_arena(r, l, s) + l->place->scratch[s].offset;
+  void *scratch = gb_step_arena(r, l, s) + scratch_of(l)->offset;
   if (gb_step_is_idle(low_of(r), st)) return GB_OK;
   take_operands(r, l, s);
   if (at != NULL)
@@ -190,7 +192,7 @@ static gb_status run_step (gb_run *r, gb_lane *l, int s, const gb_window *at, gb
   if (st->is_fold && gb_sums_in_grains(l->place, s)) return run_fold_parts(r, l, s, NULL, err);
   if (st->is_fold) {
     r->stats.folds++;
-    return launch(r, l, s, &st->fold, NULL, &l->place->scratch[s], err);
+    return launch(r, l, s, &st->fold, NULL, scratch_of(l), err);
   }
   r->stats.opaques++;
   if (st->opaque.op == GB_OP_CALL) return gb_run_call(r, l, st, &st->opaque, scratch, err);
@@ -273,6 +275,7 @@ static bool has_planned_threads (const gb_run *r, const gb_lane *l, int s) {
 gb_status gb_run_step (gb_run *r, gb_lane *l, int place, const gb_window *at, gb_error *err) {
   const gb_lowered_plan *prog = r->plan->prog;
   const int s = l->place->order[place];
+  l->now = place;
   if (!l->place->runs[s] || gb_runs_inside(prog->low, l->place, s)) return GB_OK;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
   if (!has_planned_threads(r, l, s))

@@ -10,6 +10,55 @@
 
 /* axes */
 
+static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
+  for (int i = 0; i < found->n; i++)
+    if (found->tiling[i]->dim[b] == dim) return true;
+  return false;
+}
+
+static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
+  for (int i = 0; i < found->n; i++) {
+    const gb_tiling *f = found->tiling[i];
+    if (f->unit == c->unit && memcmp(f->phase, c->phase, (size_t)c->nsteps) == 0 &&
+        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0 &&
+        memcmp(f->again, c->again, (size_t)c->nbufs * sizeof *c->again) == 0)
+      return true;
+  }
+  return false;
+}
+
+/* Of one axis with more loops, while more cut more steps: first with what is cheap computed again, then with all. 'found' may have
+** the axis in one loop. */
+static gb_status look_for_chains (const gb_lowered *low, const int *seed, gb_cut_rules rules, bool limited,
+                                  gb_axes_found *found, gb_error *err) {
+  static const int most[] = {2, 4, 8, GB_LOOPS};
+  const int n = 2 * (int)(sizeof most / sizeof most[0]);
+  gb_status rc = GB_OK;
+  for (int i = 0; i < n && rc == GB_OK && (limited || i % 2 == 1) && found->n < GB_CHAINS; i++) {
+    gb_tiling *c = NULL;
+    rules.loops = most[i / 2];
+    rules.thrifty = i % 2 == 0;
+    rc = gb_cut_along(low, seed, rules, &c, err);
+    limited = c != NULL && c->limited;
+    if (c != NULL && c->nloops > 1 && c->unit < c->extent && !is_known(found, c))
+      found->tiling[found->n++] = c;
+    else gb_tiling_unref(c);
+  }
+  return rc;
+}
+
+/* How the axis of prog->batch is cut: its sums are those that can be summed in grains in any number of loops. */
+static gb_status find_batch_cuts (gb_lowered_plan *prog, const int *seed, gb_error *err) {
+  gb_axes_found *found = &prog->batch_cuts;
+  const gb_cut_rules rules = {.grain = prog->batch->grain, .of = prog->batch};
+  gb_tiling *c;
+  GB_TRY(gb_cut_along(prog->low, seed, rules, &c, err));
+  if (c != NULL) found->tiling[found->n++] = c;
+  return prog->low->ndevices > 1
+             ? GB_OK
+             : look_for_chains(prog->low, seed, rules, c == NULL || c->limited, found, err);
+}
+
 /* The leaves that name an axis of the same extent as the first that does. */
 static gb_status find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_error *err) {
   const gb_lowered *low = prog->low;
@@ -23,27 +72,13 @@ static gb_status find_batch (gb_lowered_plan *prog, gb_node *const *node, gb_err
     if (extent == 0) extent = low->buf[b].shape.dim[seed[b]];
     if (low->buf[b].shape.dim[seed[b]] != extent) seed[b] = -1;
   }
-  const gb_status rc =
-      extent > 1 ? gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent)}, &prog->batch, err)
-                 : GB_OK;
+  gb_status rc = GB_OK;
+  if (extent > 1)
+    rc = gb_cut_along(low, seed, (gb_cut_rules){.grain = gb_grain(extent), .loops = GB_LOOPS}, &prog->batch,
+                      err);
+  if (rc == GB_OK && prog->batch != NULL) rc = find_batch_cuts(prog, seed, err);
   free(seed);
   return rc;
-}
-
-static bool is_known_axis (const gb_axes_found *found, int b, int dim) {
-  for (int i = 0; i < found->n; i++)
-    if (found->tiling[i]->dim[b] == dim) return true;
-  return false;
-}
-
-static bool is_known (const gb_axes_found *found, const gb_tiling *c) {
-  for (int i = 0; i < found->n; i++) {
-    const gb_tiling *f = found->tiling[i];
-    if (f->unit == c->unit && memcmp(f->when, c->when, (size_t)c->nsteps) == 0 &&
-        memcmp(f->dim, c->dim, (size_t)c->nbufs * sizeof *c->dim) == 0)
-      return true;
-  }
-  return false;
 }
 
 /* An axis that a tiling has already may be cut from another leaf on, in fewer steps: of few steps that is
@@ -78,6 +113,31 @@ gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool s
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
       rc = look_along(low, b, k, seed, math, rules, found, err);
+  free(seed);
+  found->looked = rc == GB_OK;
+  return rc;
+}
+
+/* Where all lies on one device. */
+gb_status gb_lowered_plan_find_chains (gb_lowered_plan *prog, bool math, const gb_axes_found **out,
+                                       gb_error *err) {
+  const gb_lowered *low = prog->low;
+  const gb_axes_found *axes;
+  gb_axes_found *found = math ? &prog->math_chains : &prog->bits_chains;
+  *out = found;
+  if (found->looked || low->ndevices > 1) return GB_OK;
+  GB_TRY(gb_lowered_plan_find_tilings(prog, math, false, &axes, err));
+  int *seed = malloc(((size_t)low->nbufs + 1) * sizeof *seed);
+  if (seed == NULL) return gb_fail(err, GB_ENOMEM, "no memory for a plan of %d steps", low->nsteps);
+  for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
+  gb_status rc = GB_OK;
+  for (int i = 0; rc == GB_OK && i < axes->n; i++) {
+    const gb_tiling *c = axes->tiling[i];
+    const gb_cut_rules rules = {.grain = c->grain, .grains = math ? NULL : prog->batch};
+    seed[c->leaf] = c->dim[c->leaf];
+    rc = look_for_chains(low, seed, rules, c->limited, found, err);
+    seed[c->leaf] = -1;
+  }
   free(seed);
   found->looked = rc == GB_OK;
   return rc;
@@ -230,6 +290,9 @@ void gb_lowered_plan_unref (gb_lowered_plan *p) {
   for (int i = 0; i < p->bits.n; i++) gb_tiling_unref(p->bits.tiling[i]);
   for (int i = 0; i < p->math.n; i++) gb_tiling_unref(p->math.tiling[i]);
   for (int i = 0; i < p->sums.n; i++) gb_tiling_unref(p->sums.tiling[i]);
+  for (int i = 0; i < p->bits_chains.n; i++) gb_tiling_unref(p->bits_chains.tiling[i]);
+  for (int i = 0; i < p->math_chains.n; i++) gb_tiling_unref(p->math_chains.tiling[i]);
+  for (int i = 0; i < p->batch_cuts.n; i++) gb_tiling_unref(p->batch_cuts.tiling[i]);
   gb_tiling_unref(p->batch);
   free(p->packed_factor);
   gb_nest_free(p->nest, p->low->nsteps);
@@ -255,8 +318,10 @@ static size_t bytes_of (const gb_lowered_plan *p) {
              (size_t)f->nouts * sizeof *f->out;
   }
   const size_t placement = sizeof(gb_placement) + (size_t)low->nbufs * (sizeof(gb_life) + 8 * sizeof(int)) +
-                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 2 * sizeof(int));
-  for (int i = 0; i < GB_PLACEMENTS; i++) bytes += p->placed[i].place != NULL ? placement : 0;
+                           (size_t)low->nsteps * (2 * sizeof(gb_life) + 4 * sizeof(int));
+  for (int i = 0; i < GB_PLACEMENTS; i++)
+    if (p->placed[i].place != NULL)
+      bytes += placement + (size_t)p->placed[i].place->nplaces * (sizeof(gb_life) + sizeof(int));
   for (int i = 0; i < GB_DEVICES && p->kernels[i] != NULL; i++) bytes += gb_kernels_bytes(p->kernels[i]);
   return bytes;
 }

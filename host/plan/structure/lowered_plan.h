@@ -12,6 +12,7 @@
 #define GB_PLACEMENTS 8 /* placements that are remembered */
 #define GB_AXES 8       /* axes that a long program tries to cut */
 #define GB_TILINGS 24   /* tilings that a short program tries, each from any leaf */
+#define GB_CHAINS 16    /* tilings of several loops */
 
 typedef struct gb_axes_found {
   gb_tiling *tiling[GB_TILINGS];
@@ -35,9 +36,11 @@ typedef struct gb_lowered_plan {
   } placed[GB_PLACEMENTS];
   int next_place;
   gb_tiling *batch;         /* the axis that leaves name: its sums run in grains, cut or not; or NULL */
+  gb_axes_found batch_cuts; /* that axis in one loop, where it can be cut so, and in several */
   gb_axes_found bits, math; /* found by search; bits: cut where no bit changes, math: anywhere */
   gb_axes_found sums;       /* as bits, and axes whose cuts share work between devices but save no memory */
-  gb_packed_factor *packed_factor; /* factors that can be packed */
+  gb_axes_found bits_chains, math_chains; /* of the axes of 'bits' and 'math', in several loops */
+  gb_packed_factor *packed_factor;        /* factors that can be packed */
   int npacked_factors;
   gb_nest *nest;     /* staged values inside their readers, or NULL */
   uint64_t used;     /* stamp of the last use */
@@ -63,5 +66,8 @@ gb_kernels *gb_lowered_plan_kernels (const gb_lowered_plan *p, const gb_device *
 /* The axes that it can be cut along, searched once. */
 gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *p, bool math, bool sums, const gb_axes_found **out,
                                         gb_error *err);
+/* The same axes in several loops, in which cheap values, or all that may be, are computed again. */
+gb_status gb_lowered_plan_find_chains (gb_lowered_plan *p, bool math, const gb_axes_found **out,
+                                       gb_error *err);
 
 #endif

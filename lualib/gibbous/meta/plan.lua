@@ -24,7 +24,7 @@ local gb = {}
 ---@field device? string|string[]  devices that share an axis; default: that of the session
 ---@field exact? "bits"|"math"  "math": sums may run in other pieces; default: "bits"
 ---@field prefer? "time"|"memory"  the fastest that fits, or the one of least peak; default: "time"
----@field allow? string[]  of "cache", "order", "pack", "cut": what it may do beside running every step whole; default: all
+---@field allow? string[]  of "cache", "order", "pack", "cut", "recompute" (with "cut"), beside running each step whole; default: all
 
 --- What evaluating y will take, before it takes it.
 --- With a list of devices they share an axis (the batch of gb.lazy, else the one with the most work) in contiguous ranges,
