@@ -79,7 +79,7 @@ function M.record(history, s, self)
   history.seen = history.seen + 1
   if (history.seen - 1) % history.stride ~= 0 then return end
   list[#list + 1] = {step = s.step, value = s.value, gradient_norm = s.gradient_norm,
-    residual = s.solve and s.solve.residual or nil, parameters = values_of(self)}
+    residual = s.solve and s.solve.residual or nil, parameters = self and values_of(self)}
   if #list < MOST then return end
   for i = 1, MOST do list[i] = list[2 * i - 1] end
   history.stride = 2 * history.stride
