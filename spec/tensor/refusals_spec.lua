@@ -261,7 +261,7 @@ local refusals <const> = {
    "option: gb.gp.multitask: option 'solver' must be \"auto\", \"direct\", \"kronecker\", \"cg\", \"cholesky\", \"minres\", "
     .. "\"sdd\", \"alternating_projections\" or a gb.solvers value, got number 3"},
   {"gb.gp.multitask{kernel = K.rbf{}, tasks = 2, foo = 3}",
-   "option: gb.gp.multitask: unknown option 'foo'; known: kernel, mean, noise, rank, solver, standardize, tasks"},
+   "option: gb.gp.multitask: unknown option 'foo'; known: kernel, mean, noise, rank, seed, solver, standardize, tasks"},
   {"multi:fit()", "option: fit: the model holds no data; call fit(x, y)"},
   {"model:fit()", "option: fit: the model holds no data; call fit(x, y)"},
   {"multi:condition(gb.tensor{1, 2}, gb.ones(2, 2)):predict(gb.ones(1, 2))",
@@ -336,7 +336,7 @@ local refusals <const> = {
   {"model:plan()", "option: plan: the model holds no data; call plan(x, y)"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {solver = "cg"})]],
    "option: fit: unknown option 'solver'; known: budget, ftol, inputs, lr, method, missing, objective, on_step, restarts, resume, "
-    .. "seed, steps, tol"},
+    .. "seconds, seed, starts, steps, tol"},
   {[[model:fit(gb.ones(2), gb.tensor{1, 2}, {objective = "x"})]],
    "option: fit: option 'objective' must be one of mll, loo, got string x"},
   {"model:fit(gb.ones(2), gb.tensor{1, 2}, {restarts = -1})",

@@ -7,7 +7,7 @@ local class <const> = require "gibbous.likelihoods.class"
 local core <const> = require "gibbous.core"
 local rows <const> = require "gibbous.likelihoods.rows"
 
-local form <const> = {kind = "softmax", spec = {classes = "count", draws = "count", seed = "integer"},
+local form <const> = {kind = "softmax", quadrature = false, spec = {classes = "count", draws = "count", seed = "integer"},
   shown = {"classes", "draws"}}
 
 local DRAWS <const>, PREDICTED <const> = 200, 10               -- predictions take so many times the draws of fits

@@ -179,6 +179,20 @@ local model = {}
 ---@class gibbous.gp.exact: gibbous.model
 local exact = {}
 
+--- A new model without these rows of the data; parameters are not fitted again, the old model stays as it is, and what it scales keeps
+--- its scale. Of a factor the rows above the first that goes stay, where at most half of the others lie below it.
+---@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
+---@return gibbous.gp.exact
+--- Cost: O(k^3) for k rows below the first that goes, where they are at most half; else the next prediction takes O(n^3); m.update says.
+--- Errors: index where there is no such row; option; not_pd.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
+--- m:fit(gb.tensor{0, 1, 2, 9}, gb.tensor{0, 1, 0, 50}, {steps = 3})
+--- local without = m:remove(4)
+--- print(#without.x, without:predict(gb.tensor{1.5}).mean, without.update)
+---```
+function exact:remove(rows) end
+
 --- A model by Laplace's approximation, as gb.gp.laplace makes it.
 ---@class gibbous.gp.laplace: gibbous.model
 local laplace = {}
@@ -192,6 +206,17 @@ local classifier = {}
 ---@class gibbous.gp.multitask: gibbous.model
 ---@field tasks integer  how many outputs, T
 local multitask = {}
+
+--- A new model without these rows of the data, as of gb.gp.exact; the next prediction begins anew.
+---@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
+---@return gibbous.gp.multitask
+--- Cost: that of a fit without steps. Errors: index where there is no such row; option; not_pd.
+---```lua
+--- local m = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{{0, 1}, {1, 0}, {50, 1}}, {steps = 3})
+--- print(#m:remove{3}.x)
+---```
+function multitask:remove(rows) end
 
 ---@class gibbous.model.fit.options
 ---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
@@ -296,20 +321,6 @@ function model:score(x, y, o) end
 --- print(m:condition(gb.tensor{3, 4}, gb.tensor{{1, 0}, {0, 1}}):predict(gb.tensor{2.5}).mean.shape)
 ---```
 function model:condition(x, y, o) end
-
---- A new model without these rows of the data; parameters are not fitted again, the old model stays as it is, and what it scales keeps
---- its scale. Of a factor the rows above the first that goes stay, where at most half of the others lie below it.
----@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
----@return gibbous.gp.exact|gibbous.gp.multitask
---- Cost: O(k^3) for k rows below the first that goes, where they are at most half; else the next prediction takes O(n^3); m.update says.
---- Errors: index where there is no such row; option; not_pd.
----```lua
---- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1}
---- m:fit(gb.tensor{0, 1, 2, 9}, gb.tensor{0, 1, 0, 50}, {steps = 3})
---- local without = m:remove(4)
---- print(#without.x, without:predict(gb.tensor{1.5}).mean, without.update)
----```
-function model:remove(rows) end
 
 ---@class gibbous.model.draw.options
 ---@field features? integer  of the random expansion of the prior; default: 1024

@@ -118,7 +118,8 @@ describe("files that are no such model", function()
     refused("gibbous.kernel expected, got string", kernel, "product", function(o) o.parts[1] = "x" end)
     refused("values of kind 'what' are unknown to this version", kernel, "rbf", function(o) o.settings = {a = {["%"] = "what"}} end)
     refused("mean 'median' is unknown to this version", mean, "constant", function(o) o.kind = "median" end)
-    refused("likelihood 'poisson' is unknown to this version", "gibbous.likelihood", "gaussian", function(o) o.kind = "poisson" end)
+    refused("likelihood 'binomial' is unknown to this version", "gibbous.likelihood", "gaussian",
+      function(o) o.kind = "binomial" end)
     refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear",
       function(o) o.params.weight = nil end)
     refused("linear(2, 3): parameter 'weight' is missing or of another shape", block, "linear",

@@ -37,7 +37,7 @@ end
 
 --- A gibbous.observed_score of new observations x (m, d), y (m): m:score of a model whose likelihood is not Gaussian.
 return function(self, x, y, opts)
-  local o <const> = options.parse(opts, {missing = data.missing}, "score")
+  local o <const> = options.parse(opts, {missing = data.missing}, "score of observations that are not Gaussian")
   local form <const> = model.class(self).observations
   local xs <const>, ys <const>, kept <const> = form.check(self, x, y, "score", o.missing)
   if #xs == 0 then core.raise("shape", "score: there are no rows to score") end
