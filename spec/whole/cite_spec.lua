@@ -36,7 +36,9 @@ describe("gb.cite", function()
     end
     for _, name in ipairs(gb.solvers.names) do assert.is_table(sources.solver[name], name) end
     for name in pairs(gb.gp) do
-      if name ~= "load" and name ~= "inducing_points" and name ~= "auto" then assert.is_table(sources.model["gp." .. name], name) end
+      if name ~= "load" and name ~= "inducing_points" and name ~= "auto" then
+        assert.is_table(sources.model["gp." .. name], name)
+      end
     end
     for _, name in ipairs(gb.optim.spec.method) do assert.is_table(sources.optimiser[name], name) end
   end)

@@ -229,7 +229,8 @@ end
 
 --- The constructor of a kind of likelihoods.
 function M.define(form)
-  local what <const>, spec <const> = form.constructor or "gb.likelihoods." .. form.kind, form.quadrature == false and {} or {points = "count"}
+  local what <const> = form.constructor or "gb.likelihoods." .. form.kind
+  local spec <const> = form.quadrature == false and {} or {points = "count"}
   for name, rule in pairs(form.spec or {}) do spec[name] = rule end
   if not form.own then forms[form.kind] = form end
   return function(opts)
