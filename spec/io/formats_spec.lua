@@ -153,7 +153,9 @@ describe("JSON files", function()
     raises("format", "not JSON", gb.data.read, file('{"a": [1], "a": [2]}', ".json"))
   end)
 
-  it("of any size are read within the limit of memory, and refused beyond it", function()
+  -- Bytes of the host: of columns on another device it has copies of what was looked at.
+  local on_host <const> = os.getenv "GIBBOUS_DEVICE" == nil and it or pending
+  on_host("of any size are read within the limit of memory, and refused beyond it", function()
     local rows <const> = {}
     for i = 1, 60000 do rows[i] = ('{"a": %d, "b": "word %d", "c": %s}'):format(i, i, i % 3 == 0 and "null" or i / 8) end
     local whole <const> = file("[" .. table.concat(rows, ",\n") .. "]", ".json")

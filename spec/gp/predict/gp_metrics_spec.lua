@@ -216,7 +216,7 @@ describe("m:score", function()
 
   it("forms no covariance between test points until the joint density is read", function()
     local m <const> = model():condition(x, y)
-    local many <const> = gb.rand(3000, 2, {seed = 5}):eval()
+    local many <const> = gb.rand(12000, 2, {seed = 5}):eval()
     collectgarbage()                                     -- what earlier tests held is no room for this one
     collectgarbage()
     local before <const> = gb.memory.limit(gb.memory.report().used + (24 << 20))
