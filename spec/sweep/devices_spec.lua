@@ -4,7 +4,7 @@ local devices <const> = require "gibbous.sweep.devices"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 
-local FAR <const> = {"GIBBOUS_DEVICE_PATH=" .. process.tests, "GIBBOUS_FAR_COUNT=2"}
+local FAR <const> = {"GIBBOUS_DEVICE_PATH=" .. process.tests, "GIBBOUS_FAR_COUNT=2", "GIBBOUS_FAR_NAME=far"}
 
 local function far_study(text)
   local s <const> = new(text)
