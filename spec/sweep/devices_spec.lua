@@ -50,6 +50,7 @@ describe("devices of a study", function()
     assert.equal(0, code, out .. err)
     local rows <const> = s:trials()
     for _, name in ipairs{"far", "far:1"} do assert.equal(1, most_at_once(rows, name, one)) end
+    if os.getenv "GIBBOUS_DEVICE" then return end           -- a process whose first device is far numbers its far devices otherwise
     for _, t in ipairs(rows) do assert.equal(t.device, core.json_decode(t.result).device) end
   end)
 
