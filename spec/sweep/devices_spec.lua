@@ -4,7 +4,7 @@ local devices <const> = require "gibbous.sweep.devices"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 
-local FAR <const> = {"GIBBOUS_DEVICE_PATH=" .. process.tests, "GIBBOUS_FAR_COUNT=2", "GIBBOUS_FAR_NAME=far"}
+local FAR <const> = {"GIBBOUS_DEVICE_PATH=" .. process.tests, "GIBBOUS_FAR_COUNT=2"}
 
 local function far_study(text)
   local s <const> = new(text)
@@ -50,7 +50,7 @@ describe("devices of a study", function()
     assert.equal(0, code, out .. err)
     local rows <const> = s:trials()
     for _, name in ipairs{"far", "far:1"} do assert.equal(1, most_at_once(rows, name, one)) end
-    if os.getenv "GIBBOUS_DEVICE" then return end           -- a process whose first device is far numbers its far devices otherwise
+    if os.getenv "GIBBOUS_DEVICE" then return end           -- tests on the far device give all of its kind one name
     for _, t in ipairs(rows) do assert.equal(t.device, core.json_decode(t.result).device) end
   end)
 
