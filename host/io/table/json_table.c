@@ -229,7 +229,7 @@ static gb_status put_list (cursor *c, gb_table *t, size_t *rows, gb_block *accou
   return look(c) == '\0' && c->at == c->stop ? GB_OK : expected(c, "the end of the text", err);
 }
 
-/* The values of a list as a column; '*is_table' is false where they are none. */
+/* The values of a list as a column; '*is_table' is false if they cannot be a column. */
 static gb_status put_column (cursor *c, gb_table *t, size_t k, bool *is_table, gb_error *err) {
   json_type first = JSON_NULL;
   for (size_t row = 0;; row++) {
@@ -251,7 +251,7 @@ static gb_status put_column (cursor *c, gb_table *t, size_t k, bool *is_table, g
   }
 }
 
-/* Columns of the object whose brace was taken; '*is_table' is false where they are none. */
+/* Columns of the object whose brace was taken; '*is_table' is false if its values cannot be columns. */
 static gb_status put_columns (cursor *c, gb_table *t, size_t *rows, bool *is_table, gb_error *err) {
   do {
     json_t *name;

@@ -8,7 +8,7 @@
 typedef struct gb_head {
   gb_cut cut;
   size_t offset, lines; /* bytes and lines before the first row */
-  gb_block row;         /* the first row; not live: there is none */
+  gb_block row;         /* the first row; not live if the file has no rows */
   size_t bytes;         /* of it, with its line end */
 } gb_head;
 

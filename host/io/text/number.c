@@ -51,7 +51,7 @@ static const char *append_digits (const char *s, uint64_t *m) {
 }
 
 /* Digits and a point that end within eight bytes, as most numbers do: without the point they are one group of digits. NULL where
-** there are none or more. */
+** there are no digits, or more than eight bytes. */
 static inline const char *read_brief (const char *s, char point, gb_decimal *out) {
   uint64_t v = gb_eight_bytes(s), others = others_in(v);
   if (others == 0) return NULL;

@@ -59,7 +59,7 @@ bool gb_line_find (const gb_cut *c, char *start, char *stop, bool plain, bool en
   return true;
 }
 
-/* What follows the last line end of text without quotes; 'start' where there is none. A CR at 'stop' may belong to a LF. */
+/* What follows the last line end of text without quotes; 'start' if it has no line end. A CR at 'stop' may belong to a LF. */
 static char *after_last_line_end (char *start, char *stop) {
   for (char *s = stop; s > start; s--)
     if (s[-1] == '\n' || (s[-1] == '\r' && s < stop)) return s;

@@ -66,7 +66,7 @@ bool gb_line_find (const gb_cut *c, char *start, char *stop, bool plain, bool en
 /* Does the line at s begin as a comment? */
 bool gb_line_is_comment (const char *s, const char *stop);
 
-/* What follows the last line that is complete before 'stop'; 'start' where there is none. 'start' begins a line. */
+/* What follows the last line that is complete before 'stop'; 'start' if no line is complete. 'start' begins a line. */
 char *gb_lines_end (const gb_cut *c, char *start, char *stop);
 
 /* How many lines end before 'stop'; a CR at 'stop' ends one. */

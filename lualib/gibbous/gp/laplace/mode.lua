@@ -7,6 +7,7 @@
 -- is halved until the density rises; where W is not the true curvature, the last ones are by that, as long as it leaves the density
 -- a peak. The search begins at the mean function, so that what is found depends on the parameters alone.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local climb <const> = require "gibbous.gp.laplace.climb"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local raised <const> = require "gibbous.raised"
@@ -15,10 +16,7 @@ local M <const> = {}
 
 -- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that ends it where the
 -- density rises by no more than this part of itself: its rounding.
-local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 500, 40, 1e-10, 1e-6, 1e-12
--- Of the density: what rounding may take from it in a step that raises it. Near the mode the whole step is taken so, and the error
--- of f, to which log|B| is not blind, is the square of the change.
-local SLACK <const> = 1e-13
+local STEPS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 500, 1e-10, 1e-6, 1e-12
 -- Changes of f from which steps are by the true curvature.
 local LAST <const> = 1e-2
 -- Changes of f in multiples of a solver's tolerance that end the search.
@@ -104,23 +102,6 @@ local function true_step(p, now, g, w)
   return (g - now.a - w * moved):eval(), moved
 end
 
---- log p(y | f) - (f - m)' a / 2, a number.
-local function density(p, f, a)
-  return (p.likelihood:log_density(f, p.y):sum() - (a * (f - p.mean)):sum() / 2):item()
-end
-
---- The point a + t step that raises the density, t = 1, 1/2, ...: f, a, the density; nil: none does.
-local function uphill(p, now, step, moved)
-  local t = 1.0
-  for _ = 0, HALVINGS do
-    local f <const>, a <const> = now.f + t * moved, now.a + t * step
-    core.eval(f, a)
-    local value <const> = density(p, f, a)
-    if value >= now.value - SLACK * (1 + math.abs(now.value)) then return {f = f, a = a, value = value} end
-    t = t / 2
-  end
-end
-
 --- The step of a and f by W, at least 0, and B.
 local function step_by(p, now, g, w, solver, found)
   local sw <const> = w:sqrt():eval()
@@ -146,7 +127,7 @@ function M.find(self, algorithm_of)
   if not solver then p.kernel = p.kernel:eval() end
   local n <const> = #p.x
   local now = {f = p.mean, a = core.zeros(n, WIDE):eval()}
-  now.value = density(p, now.f, now.a)
+  now.value = climb.density(p, now.f, now.a)
   if not (math.abs(now.value) < math.huge) then
     core.raise("nan", ("the log density of the data is %g at the mean function; gb.means.constant() begins at their level"):format(
       now.value))
@@ -160,7 +141,7 @@ function M.find(self, algorithm_of)
     if not exact and not solver and size < LAST then step, moved = true_step(p, now, g, true_w) end
     if not step then step, moved = step_by(p, now, g, w, solver, found) end
     size = largest(moved) / (1 + largest(now.f))
-    local after <const> = uphill(p, now, step, moved)
+    local after <const> = climb.uphill(p, now, step, moved)
     local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
     converged = size <= (still and math.max(close, NEAR) or close)
     now = after or now

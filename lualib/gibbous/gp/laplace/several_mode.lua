@@ -3,14 +3,14 @@
 --   (K + W^-1)^-1 = E - E R (sum_c E_c)^-1 R' E,   log|I + K W| = sum_c log|B_c| + log|sum_c E_c|,
 -- R the stacked identities: C factors of order n in place of one of order n C.
 -- Source: Rasmussen & Williams (2006), algorithm 3.3 and equation 3.47.
+local climb <const> = require "gibbous.gp.laplace.climb"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 
 local M <const> = {}
 
 -- As gp/laplace/mode.lua has them.
-local STEPS <const>, HALVINGS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 200, 40, 1e-10, 1e-6, 1e-12
-local SLACK <const> = 1e-13
+local STEPS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 200, 1e-10, 1e-6, 1e-12
 
 local WIDE <const> = {dtype = "f64"}
 
@@ -63,21 +63,6 @@ local function factored(kernel, f)
   return {sw = sw, factors = factors, sum = core.linalg.cholesky(total):eval()}
 end
 
-local function density(p, f, a)
-  return (p.likelihood:log_density(f, p.y):sum() - (a * (f - p.mean)):sum() / 2):item()
-end
-
-local function uphill(p, now, step, moved)
-  local t = 1.0
-  for _ = 0, HALVINGS do
-    local f <const>, a <const> = now.f + t * moved, now.a + t * step
-    core.eval(f, a)
-    local value <const> = density(p, f, a)
-    if value >= now.value - SLACK * (1 + math.abs(now.value)) then return {f = f, a = a, value = value} end
-    t = t / 2
-  end
-end
-
 local function largest(v) return v:abs():max():item() end
 
 --- b = W (f - m) + y - pi, (n, C), lazy.
@@ -95,7 +80,7 @@ function M.find(self)
   local p <const> = {likelihood = f.likelihood, y = y, mean = mean, hot = M.one_hot(y, C):eval()}
   local kernel <const>, zeros <const> = f.kernel(x):detach():eval(), core.zeros(#x, C, WIDE)
   local now = {f = (mean + zeros):eval(), a = zeros:eval()}
-  now.value = density(p, now.f, now.a)
+  now.value = climb.density(p, now.f, now.a)
   local converged, steps = false, 0
   while steps < STEPS and not converged do
     steps = steps + 1
@@ -104,7 +89,7 @@ function M.find(self)
     local step <const> = (b - M.inverse(at, kernel:matmul(b)) - now.a):eval()
     local moved <const> = kernel:matmul(step):eval()
     local size <const> = largest(moved) / (1 + largest(now.f))
-    local after <const> = uphill(p, now, step, moved)
+    local after <const> = climb.uphill(p, now, step, moved)
     local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
     converged = size <= (still and NEAR or CLOSE)
     now = after or now
