@@ -189,6 +189,32 @@ describe("a batch of models", function()
     assert.is_true(plain[1]:get "kernel.variance".value:item() ~= 7)
   end)
 
+  it("is saved and loaded with its bits, failed models and scales among them", function()
+    local x <const>, y <const> = data(4, 15, 105)
+    local bad <const> = gb.where(gb.range(1, 4):eq(2):unsqueeze(2), 0 / 0, y):eval()
+    local o <const> = options()
+    o.standardize = true
+    local b <const>, path <const> = gb.gp.batch(o), os.tmpname()
+    b:fit(x, bad)
+    b:save(path)
+    local l <const> = gb.load(path)
+    os.remove(path)
+    assert.equal(4, #l)
+    for _, i in ipairs{1, 3, 4} do
+      check_bits(l[i], b[i], "model " .. i)
+      assert.is_true(same(l[i]:predict(x:select(1, i)).y_var, b[i]:predict(x:select(1, i)).y_var))
+      assert.is_true(same(l:predict(x).mean:select(1, i), b:predict(x).mean:select(1, i)))
+    end
+    assert.same(b.info.failed, l.info.failed)
+    raises("option", "b[2]: this model has no result: ", function() return l[2] end)
+    assert.equal(b.info.evaluations, l.info.evaluations)
+    local again <const> = l:copy()
+    again:fit(x, y)
+    local fresh <const> = gb.gp.batch(o)
+    fresh:fit(x, y)
+    for i = 1, 4 do check_bits(again[i], fresh[i], "fitted again " .. i) end
+  end)
+
   it("does not depend on the budget and refuses one that is too small", function()
     local x <const>, y <const> = data(3, 40, 110)
     local b <const>, c <const> = gb.gp.batch(options()), gb.gp.batch(options())

@@ -6,6 +6,7 @@ local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local predict <const> = require "gibbous.gp.batch.predict"
+local save <const> = require "gibbous.gp.batch.save"
 
 local M <const> = {}
 
@@ -124,5 +125,11 @@ function methods.copy(self)
   for i, m in ipairs(f.models) do models[i] = m and model.copy(m) end
   return M.new(model.copy(f.template), models, f.info)
 end
+
+--- Writes the batch to one file, whole or not at all; gb.load gives it back, and its models predict with the same bits. Histories of
+-- fits are not kept. Cost: the bytes of the data. Errors: io; option.
+function methods.save(self, path, o) save.write(fields(self), path, o) end
+
+save.reads(M.new)
 
 return M

@@ -96,7 +96,8 @@ local function fitted(one, o, budget, step)
   return nil, err.message
 end
 
-local function report_of(count, reports, failed, interrupted, seconds)
+--- The report of 'count' models from those of each, by number.
+function M.report(count, reports, failed, interrupted, seconds)
   local converged, evaluations, values = 0, 0, {}
   for i = 1, count do
     local info <const> = reports[i]
@@ -130,7 +131,7 @@ function M.run(template, x, y, opts)
     end
   end
   if said then progress_line.clear() end
-  return models, report_of(count, reports, failed, interrupted, core.clock() - start)
+  return models, M.report(count, reports, failed, interrupted, core.clock() - start)
 end
 
 return M

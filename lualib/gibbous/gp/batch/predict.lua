@@ -34,15 +34,6 @@ local function moments(trace)
   return core.stack({mean, f_var, (f_var + f.likelihood:new_variance(z)):expand(#z)}, 1)
 end
 
---- The free parameters of a model as one list of numbers.
-local function theta_of(self)
-  local out <const> = {}
-  for _, p in ipairs((steps.free(self))) do
-    for _, v in ipairs(p.raw:reshape(-1):totable()) do out[#out + 1] = v end
-  end
-  return core.tensor(out, {dtype = "f64"})
-end
-
 --- A function that gives (3, m) for a model and points in its units. One plan is held at a time.
 local function predictor()
   local key, run
@@ -54,7 +45,7 @@ local function predictor()
       trace.points = core.empty(#z, z.shape[2], {dtype = f.x.dtype, device = f.x.device})
       run, key = steps.planned(trace, moments(trace), LEAVES), own
     end
-    return run{theta = #steps.free(self) > 0 and theta_of(self) or nil, x = f.x, y = f.y, floor = steps.floor_of(floor), points = z}
+    return run{theta = #steps.free(self) > 0 and steps.theta(self) or nil, x = f.x, y = f.y, floor = steps.floor_of(floor), points = z}
   end
 end
 

@@ -17,6 +17,24 @@ function M.free(self)
   return out, count
 end
 
+--- The unconstrained values of the free parameters as one tensor.
+function M.theta(self)
+  local out <const> = {}
+  for _, p in ipairs((M.free(self))) do
+    for _, v in ipairs(p.raw:reshape(-1):totable()) do out[#out + 1] = v end
+  end
+  return core.tensor(out, WIDE)
+end
+
+--- Sets them.
+function M.set(self, list)
+  local at = 0
+  for _, p in ipairs((M.free(self))) do
+    p.raw = core.tensor(table.move(list, at + 1, at + p.numel, 1, {}), WIDE):reshape(p.raw.shape)
+    at = at + p.numel
+  end
+end
+
 --- The lower bound of the noise, which differs from model to model; nil where there is none to speak of.
 function M.floor(self)
   local noise <const> = model.fields(self).likelihood.noise
