@@ -90,7 +90,8 @@ describe("a batch of models", function()
     local x <const>, y <const> = data(4, 25, 50)
     local function made(maker)
       local l <const> = gb.param(0.3, {min = 0.05, max = 0.4})
-      return maker{kernel = gb.kernels.rbf{lengthscale = l, variance = gb.param(1, {min = 0, prior = gb.priors.gamma{shape = 2, rate = 1}})}
+      local v <const> = gb.param(1, {min = 0, prior = gb.priors.gamma{shape = 2, rate = 1}})
+      return maker{kernel = gb.kernels.rbf{lengthscale = l, variance = v}
         + gb.kernels.linear{variance = gb.param(0.5, {fixed = true})}, noise = gb.param(0.1, {min = 1e-3})}, l
     end
     local b <const>, l <const> = made(gb.gp.batch)

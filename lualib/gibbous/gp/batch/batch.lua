@@ -1,6 +1,7 @@
 --- The value gibbous.gp.batch: models of one make, by number.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local data <const> = require "gibbous.gp.batch.data"
 local fit <const> = require "gibbous.gp.batch.fit"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -89,8 +90,8 @@ function methods.predict(self, x) return predict.of(fitted(self, "predict"), x) 
 ---@return gibbous.batch_score
 function methods.score(self, x, y) return predict.score(fitted(self, "score"), x, y) end
 
---- k functions drawn from the posterior of each model: a function of points, as of predict but no list, that gives (B, k, m). o: features
--- (1024), seed. Errors: option where a model has no result.
+--- k functions drawn from the posterior of each model: a function of points, as of predict but no list, that gives (B, k, m).
+-- o: features (1024), seed. Errors: option where a model has no result.
 function methods.draw(self, k, o)
   o = options.parse(o, {features = "count", seed = "integer"}, "draw")
   local draws <const> = {}
@@ -98,7 +99,7 @@ function methods.draw(self, k, o)
     draws[i] = one(self, i):draw(k, {features = o.features or nil, seed = o.seed and o.seed + i - 1 or nil})
   end
   return function(x)
-    local at <const> = require "gibbous.gp.batch.data".points(x, #draws, "draw")
+    local at <const> = data.points(x, #draws, "draw")
     local out <const> = {}
     for i, draw in ipairs(draws) do out[i] = draw(at(i)) end
     return core.stack(out, 1)
@@ -126,8 +127,8 @@ function methods.copy(self)
   return M.new(model.copy(f.template), models, f.info)
 end
 
---- Writes the batch to one file, whole or not at all; gb.load gives it back, and its models predict with the same bits. Histories of
--- fits are not kept. Cost: the bytes of the data. Errors: io; option.
+--- Writes the batch to one file, whole or not at all; gb.load gives it back, and its models predict with the same bits. Histories
+-- of fits are not kept. Cost: the bytes of the data. Errors: io; option.
 function methods.save(self, path, o) save.write(fields(self), path, o) end
 
 save.reads(M.new)

@@ -9,7 +9,7 @@ local function is_list(v) return type(v) == "table" and getmetatable(v) == nil a
 
 local function raise(code, what, text, ...) core.raise(code, ("%s: " .. text):format(what, ...)) end
 
---- Inputs: {count = B or nil: one for all, at(i)}. 'axes' of those of one model at least.
+--- Inputs: {count = B or nil: one for all, at(i)}.
 local function inputs_of(x, what)
   if is_list(x) then return {count = #x, at = function(i) return x[i] end} end
   local t <const> = core.as_tensor(x)
@@ -30,8 +30,8 @@ local function targets_of(y, what)
   return {count = #t, at = function(i) return t:select(1, i) end}
 end
 
---- Data of a fit: their number of models, and at(i), which gives x and y of model i as gb.gp.exact takes them. x: a list of frames and
--- y the name of a column, too. Errors: option, shape.
+--- Data of a fit: their number of models, and at(i), which gives x and y of model i as gb.gp.exact takes them. x: a list of frames
+-- and y the name of a column, too. Errors: option, shape.
 function M.of(x, y, what)
   local named <const> = is_list(x) and frames.is(x[1])
   local xs <const>, ys <const> = inputs_of(x, what), not named and targets_of(y, what) or nil

@@ -60,7 +60,9 @@ local function prepared(template, i, x, y, o)
     local xs <const>, ys <const>, left <const> = frames.data(m, x, y, o.inputs, "fit")
     local masked <const> = observations.take(m, xs, ys, "fit", o.missing, left)
     local dtype <const> = model.fields(m).x.dtype
-    if dtype ~= "f64" then core.raise("dtype", ('a batch is fitted in f64, and its data are %s: :to "f64" makes them so'):format(dtype)) end
+    if dtype ~= "f64" then
+      core.raise("dtype", ('a batch is fitted in f64, and its data are %s: :to "f64" makes them so'):format(dtype))
+    end
     return masked
   end)
   if ok then return m, got end

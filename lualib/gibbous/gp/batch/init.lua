@@ -27,8 +27,8 @@ local function check_apart(template)
   end
   local kind <const> = model.fields(template).likelihood.kind
   if kind ~= "gaussian" then
-    core.raise("option", ("%s: the noise is one variance a model, and this likelihood is '%s': fit models of gb.gp.exact one by one")
-      :format(WHAT, kind))
+    core.raise("option", ("%s: the noise is one variance a model, and this likelihood is '%s': fit models of gb.gp.exact one by "
+      .. "one"):format(WHAT, kind))
   end
 end
 

@@ -45,7 +45,8 @@ local function predictor()
       trace.points = core.empty(#z, z.shape[2], {dtype = f.x.dtype, device = f.x.device})
       run, key = steps.planned(trace, moments(trace), LEAVES), own
     end
-    return run{theta = #steps.free(self) > 0 and steps.theta(self) or nil, x = f.x, y = f.y, floor = steps.floor_of(floor), points = z}
+    local theta <const> = #steps.free(self) > 0 and steps.theta(self) or nil
+    return run{theta = theta, x = f.x, y = f.y, floor = steps.floor_of(floor), points = z}
   end
 end
 
@@ -126,7 +127,8 @@ function M.score(models, x, y)
     local t <const> = core.as_tensor(at(i))
     local own <const> = together and mean:select(1, i) or mean[i]
     if t == nil or t.ndim ~= 1 or #t ~= #own then
-      core.raise("shape", ("score: model %d: y must be (%d), got %s"):format(i, #own, t and "shape " .. core.told(t) or core.type(at(i))))
+      core.raise("shape", ("score: model %d: y must be (%d), got %s"):format(i, #own,
+        t and "shape " .. core.told(t) or core.type(at(i))))
     end
     rows[i] = figures(t, own, together and var:select(1, i) or var[i])
   end

@@ -54,7 +54,8 @@ function M.write(f, path, opts)
   end
   for _, part in ipairs(PARTS) do described[part] = w:value(t[part], part) end
   described.models = columns(f.models, w)
-  described.info = f.info and {failed = w:value(f.info.failed, "failed"), interrupted = f.info.interrupted, seconds = f.info.seconds}
+  local info <const> = f.info
+  described.info = info and {failed = w:value(info.failed, "failed"), interrupted = info.interrupted, seconds = info.seconds}
   save.write(path, described, w.tensors)
 end
 

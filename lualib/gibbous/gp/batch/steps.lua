@@ -1,5 +1,5 @@
---- The objective of models of one make as a function of numbers: one plan, kept while they have as many rows and columns, that every
--- point of every model runs with its own data and parameters in the leaves.
+--- The objective of models of one make as a function of numbers: one plan, kept while they have as many rows and columns, that
+-- every point of every model runs with its own data and parameters in the leaves.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
