@@ -1,3 +1,4 @@
+local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local raises <const> = (require "spec.support").raises
 
@@ -188,6 +189,26 @@ describe("a batch of models", function()
     local own <const> = plain[1]
     own:set("kernel.variance", 7)
     assert.is_true(plain[1]:get "kernel.variance".value:item() ~= 7)
+  end)
+
+  it("keeps the models that were fitted when Ctrl-C comes", function()
+    local x <const>, y <const> = data(1, 20, 140)
+    local long_x <const>, long_y <const> = data(2, 24, 150)
+    local asked = 0
+    local function mean(t)
+      if #t == 24 then asked = asked + 1 end
+      if asked > 2 then error(core.error("interrupted", "interrupted"), 0) end      -- checks of the data ask once a model
+      return t:select(2, 1) * 0
+    end
+    local b <const> = gb.gp.batch{kernel = gb.kernels.rbf{}, mean = mean}
+    local info <const> = b:fit({long_x:select(1, 1), x:select(1, 1), long_x:select(1, 2)},
+      {long_y:select(1, 1), y:select(1, 1), long_y:select(1, 2)})
+    assert.is_true(info.interrupted)
+    assert.equal(0, #info.failed)
+    assert.equal(20, #b[2].x)
+    assert.is_true(b[2].info.converged)
+    raises("option", "b[1]: this model has no result: the fit was interrupted before it", function() return b[1] end)
+    assert.is_true(info.log_likelihood[3]:isnan():item())
   end)
 
   it("is saved and loaded with its bits, failed models and scales among them", function()

@@ -88,12 +88,13 @@ local function prepare_all(template, count, at, o)
   return list, failed
 end
 
---- Fits one model; nil and why it has no result.
+--- Fits one model: its report; nil and why it has no result, or nil where Ctrl-C came before it had a point.
 local function fitted(one, o, budget, step)
   local m <const> = one.model
   local ok <const>, err <const> = pcall(exact_fit.run, m, o, budget, one.masked, nil,
     {shift = scaling.log_scale(m), notes = scaling.notes(m), steps = step})
   if ok then return model.fields(m).info end
+  if raised.is(err, "interrupted") then return nil end
   if not is_own(err) then pass_on(err, one.number) end
   return nil, err.message
 end
@@ -124,8 +125,8 @@ function M.run(template, x, y, opts)
   for k, one in ipairs(list) do
     local info <const>, why <const> = fitted(one, o, budget, step)
     if info then models[one.number], reports[one.number] = one.model, info
-    else failed[#failed + 1] = {model = one.number, reason = why} end
-    interrupted = info ~= nil and info.interrupted
+    elseif why then failed[#failed + 1] = {model = one.number, reason = why} end
+    interrupted = info == nil and why == nil or info ~= nil and info.interrupted
     if interrupted then break end
     if progress_line.is_due(told, core.clock()) then
       said = true
