@@ -69,7 +69,7 @@ local batch = {}
 function batch:fit(x, y, o) end
 
 --- Means and variances of every model at new points, computed.
----@param x gibbous.tensor|table  (B, m, d), (m, d) for all models, or a list
+---@param x gibbous.tensor|gibbous.frame|table  (B, m, d), (m, d) or a frame for all models, or a list
 ---@return gibbous.batch_prediction
 --- Cost: O(n^3 + n^2 m) a model. Errors: option, shape, dtype.
 ---```lua

@@ -176,6 +176,13 @@ describe("a batch of models", function()
     named:fit(frames, "y")
     plain:fit(x, y)
     for i = 1, 3 do check_bits(named[i], plain[i], "frame " .. i) end
+    assert.is_true(same(named:predict(frames[2]).mean, plain:predict(x:select(1, 2)).mean))
+    assert.is_true(same(named:predict(frames).mean[3], plain:predict(x).mean:select(1, 3)))
+    local broken <const> = {frames[1], gb.data.frame{a = gb.ones(4), b = gb.ones(4), y = gb.full({4}, 0 / 0)}}
+    assert.equal(2, named:copy():fit(broken, "y").failed[1].model)
+    local half <const> = gb.gp.batch(options())
+    half:fit(broken, "y")
+    assert.is_true(half:predict(broken).mean[2]:isnan():all())
     local together <const> = gb.gp.batch(options())
     together:fit(x:select(1, 1), y)
     local alone <const> = gb.gp.exact(options())

@@ -12,6 +12,7 @@ local function raise(code, what, text, ...) core.raise(code, ("%s: " .. text):fo
 --- Inputs: {count = B or nil: one for all, at(i)}.
 local function inputs_of(x, what)
   if is_list(x) then return {count = #x, at = function(i) return x[i] end} end
+  if frames.is(x) then return {at = function() return x end} end
   local t <const> = core.as_tensor(x)
   if t == nil then raise("option", what, "x must be a tensor (B, n, d), one (n, d) for all, or a list, got %s", core.type(x)) end
   if t.ndim > 3 then raise("shape", what, "x must be (B, n, d), or (n, d) for all models, got shape %s", core.told(t)) end

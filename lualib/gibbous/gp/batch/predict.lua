@@ -1,6 +1,7 @@
 --- Predictions by every model of a batch: one plan for all that have as many rows and points.
 -- Source: Rasmussen & Williams (2006), equations 2.25 and 2.26.
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.batch.data"
 local frames <const> = require "gibbous.gp.frames"
@@ -21,7 +22,8 @@ local LEAVES <const> = {"theta", "x", "y", "floor", "points"}
 local Prediction <const> = object.record("gibbous.batch_prediction", "the predictions of a batch", "")
 
 function Prediction.__tostring(self)
-  return ("predictions of %d models\n%s"):format(#self.mean, core.type(self.mean) == "tensor" and tostring(self.mean) or "")
+  local text <const> = "predictions of " .. counted(#self.mean, "model")
+  return core.type(self.mean) == "tensor" and ("%s, the mean\n%s"):format(text, tostring(self.mean)) or text
 end
 
 --- Mean, variance of f and of y at points, (3, m), of a trace.
@@ -77,7 +79,7 @@ local function all(models, at)
   end)
   for _, i in ipairs(order) do out[i] = undone(models[i], of(models[i], points[i])) end
   for i, m in ipairs(models) do
-    if not m then out[i] = core.full({3, #core.as_tensor(at(i))}, 0 / 0, {dtype = "f64"}) end
+    if not m then out[i] = core.full({3, #at(i)}, 0 / 0, {dtype = "f64"}) end
   end
   return out
 end
@@ -107,8 +109,8 @@ local Score <const> = object.record("gibbous.batch_score", "the score of a batch
 local FIGURES <const> = {"rmse", "mae", "nlpd", "coverage95"}
 
 function Score.__tostring(self)
-  return ("score of %d models: median rmse %.4g  nlpd %.4g  coverage95 %.1f %%"):format(#self.rmse, self.rmse:median():item(),
-    self.nlpd:median():item(), 100 * self.coverage95:mean():item())
+  return ("score of %s: median rmse %.4g  nlpd %.4g  coverage95 %.1f %%"):format(counted(#self.rmse, "model"),
+    self.rmse:median():item(), self.nlpd:median():item(), 100 * self.coverage95:mean():item())
 end
 
 local function figures(y, mean, var)
