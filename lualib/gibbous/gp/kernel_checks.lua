@@ -42,14 +42,21 @@ function M.rows_of_tasks(T)
   return function(i) return ("%d (task %d)"):format((i - 1) // T + 1, (i - 1) % T + 1) end
 end
 
---- The same of inputs in the long form from which cells may be missing, by the points (n, d) that they are of.
-function M.rows_of_points(long, points)
+--- What output t is called: of a model whose data have derivatives, or of tasks.
+local function output_text(t, derives)
+  if not derives then return ("task %d"):format(t) end
+  return t == 1 and "its value" or ("its derivative by column %d"):format(t - 1)
+end
+
+--- The same of inputs in the long form from which cells may be missing, by the points (n, d) that they are of; derives: the outputs
+-- are f and its derivatives.
+function M.rows_of_points(long, points, derives)
   return function(i)
     local row <const>, d <const> = long[i], points.shape[2]
     local same <const> = (points - row:slice(1, 1, d):unsqueeze(1)):abs():max(2)
     local task <const> = row[d + 1]:item() // 1
-    if same:min():item() > 0 then return ("%d of the values (task %d)"):format(i, task) end
-    return ("%d (task %d)"):format(same:argmin():item(), task)
+    if same:min():item() > 0 then return ("%d of the values (%s)"):format(i, output_text(task, derives)) end
+    return ("%d (%s)"):format(same:argmin():item(), output_text(task, derives))
   end
 end
 

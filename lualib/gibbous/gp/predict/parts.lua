@@ -50,7 +50,7 @@ local function of_prior(self, query, at)
       return at(kernel, t)
     end,
     fault = function() return at(kernel_checks.not_finite, kernel, t, rows) end,
-    noise = function() return likelihoods.is_gaussian(likelihood) and at(likelihood.new_variance, likelihood, t) or nil end,
+    noise = function() return likelihoods.is_gaussian(likelihood) and at(component.noise, query, likelihood) or nil end,
     info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
   }
 end
