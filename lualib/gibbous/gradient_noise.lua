@@ -3,25 +3,47 @@
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local gradients <const> = require "gibbous.kernels.gradients"
 local param <const> = require "gibbous.param"
 local tasks <const> = require "gibbous.kernels.tasks"
 
---- The positions (n) of rows x (n, d + 1) among (noise, derivatives).
-local function kinds(x)
-  local d <const> = x.shape[2]
-  return tasks.positions(columns.take(x, {d}), d, "the noise of gradients")
-end
-
 --- The variances (n) of observations at x (n, d + 1).
 local function variance(self, x)
-  local d <const>, slopes <const> = x.shape[2] - 1, columns.like(self.gradient_noise.value, x)
-  local all <const> = core.cat({columns.like(self.noise.value, x):reshape(1), slopes.ndim == 1 and slopes or slopes:expand(d)}, 1)
-  return all:index(1, kinds(x))
+  local noise <const>, slopes <const> = columns.like(self.noise.value, x), columns.like(self.gradient_noise.value, x)
+  local list <const>, places <const> = gradients.groups(x)
+  local cells <const> = {}
+  for i, group in ipairs(list) do
+    local v <const> = group.kind == 1 and noise or slopes.ndim == 0 and slopes or slopes:select(1, group.kind - 1)
+    cells[i] = v:expand(#group.points)
+  end
+  return #cells > 0 and gradients.joined(cells, 1, places) or core.zeros(0, {dtype = x.dtype, device = x.device})
 end
 
---- Gives noise of derivatives that a fit may choose one variance for each of d columns. x: (n, d + 1).
+--- How many rows are derivatives.
+local function derivatives(self)
+  return math.tointeger(rawget(self, "_fields").kinds:gt(1):to{dtype = "f64"}:sum():item())
+end
+
+--- Gives its own floor to each noise that has one: floor(p, v) raises the bound of p for observations v, and gives it. y (n): those
+-- of the rows that 'resolve' saw.
+local function set_floor(self, y, floor)
+  local function rows(of_values)
+    local list <const> = {}
+    for i, k in ipairs(rawget(self, "_fields").kinds:totable()) do
+      if (k == 1) == of_values then list[#list + 1] = i end
+    end
+    return #list > 0 and y:index(1, core.tensor(list, {dtype = "i64"})) or nil
+  end
+  local values <const>, slopes <const> = rows(true), rows(false)
+  local min <const> = values and floor(self.noise, values)
+  if slopes then floor(self.gradient_noise, slopes) end
+  return min
+end
+
+--- Keeps what rows are about, and gives noise of derivatives that a fit may choose one variance for each of d columns. x: (n, d + 1).
 local function resolve(self, x)
   local p <const>, d <const> = self.gradient_noise, x.shape[2] - 1
+  rawget(self, "_fields").kinds = tasks.positions(x:slice(2, d + 1, d + 1), d + 1, "the noise of gradients")
   if p.ndim == 0 and param.is_open(p) and d > 1 then
     local list <const> = {}
     for i = 1, d do list[i] = p.value:item() end
@@ -31,8 +53,8 @@ local function resolve(self, x)
   end
 end
 
---- The fields of a likelihood of these variances, gb.params of one number, and of one or (d).
-return function(noise, gradient_noise)
+--- The fields of a likelihood of these variances, gb.params of one number, and of one or (d). floor: as of set_floor.
+return function(noise, gradient_noise, floor)
   return {kind = "gradients", noise = noise, gradient_noise = gradient_noise, variance = variance, new_variance = variance,
-    resolve = resolve}
+    resolve = resolve, derivatives = derivatives, set_floor = function(self, y) return set_floor(self, y, floor) end}
 end

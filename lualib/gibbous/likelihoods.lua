@@ -201,12 +201,12 @@ function methods:place(z)
   f.latent = param.hyper(core.zeros(#z), "latent", {prior = priors.normal{}})
 end
 
---- Is there a floor for a fit to keep to? Not where a script has set the bounds.
-local function has_floor(self)
-  if self.kind == "heteroscedastic" then return true end
-  local p <const> = self.noise
+--- Is there a floor for a fit to keep this noise to? Not where a script has set the bounds.
+local function is_open_below(p)
   return param.is(p) and not param.shared(p) and not p.fixed and not param.is_bounded(p)
 end
+
+local function has_floor(self) return self.kind == "heteroscedastic" or is_open_below(self.noise) end
 
 --- Do the values of y vary, but for rounding? Their squares may be too large or too small for f64: those of y / max|y| are not.
 function M.varies(y)
@@ -227,17 +227,22 @@ local function spread(y)
   return size >= least and size or 1
 end
 
+--- Makes 'min' the lower bound of a noise p.
+local function raise(p, min)
+  if min ~= p.min or p.value:min():item() < 1.1 * min then param.raise_bound(p, min) end
+end
+
 --- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
 -- nil where there is none.
 function methods:set_floor(y)
   local size <const> = spread(y)
-  if self.kind == "gradients" or not has_floor(self) then return nil end
+  if not has_floor(self) then return nil end
   local min <const> = self.min or (self.floor or FLOOR[y.dtype]) * size
   if self.kind == "heteroscedastic" then
     fields(self).least = min
     return min > 0 and min or nil
   end
-  if min ~= self.noise.min or self.noise.value:min():item() < 1.1 * min then param.raise_bound(self.noise, min) end
+  raise(self.noise, min)
   return min > 0 and min or nil
 end
 
@@ -246,7 +251,10 @@ function methods:note()
   if self.kind == "fixed" then
     return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil
   end
-  if self.kind == "gradients" or not has_floor(self) then return nil end
+  if not has_floor(self) then return nil end
+  if self.kind == "gradients" then
+    return ("noise floors: %g of the variance of values and of derivatives, %g in f32"):format(FLOOR.f64, FLOOR.f32)
+  end
   if self.min then return self.min > 0 and ("noise floor: %g"):format(self.min) or nil end
   if self.floor then return ("noise floor: %g of var(y)"):format(self.floor) end
   return ("noise floor: %g of var(y), %g in f32"):format(FLOOR.f64, FLOOR.f32)
@@ -358,7 +366,12 @@ function M.of_gradients(noise, gradient_noise, what)
   local listed <const> = type(given) == "table" and not param.is(given) or core.type(given) == "tensor" or param.is(given) and
     given.ndim == 1
   local slopes <const> = listed and param.hyper(given, "noise") or level_of(given, what .. ": gradient_noise")
-  return M.new(require "gibbous.gradient_noise"(level_of(noise, what), slopes))
+  return M.new(require "gibbous.gradient_noise"(level_of(noise, what), slopes, function(p, values)
+    if not is_open_below(p) then return nil end
+    local min <const> = FLOOR[values.dtype] * spread(values)
+    raise(p, min)
+    return min
+  end))
 end
 
 -- Noise that varies with x ----------------------------------------------------------------------------------------------------

@@ -77,6 +77,40 @@ function M.symmetric(k, x, row)
     named(own), ab[i][j]:item(), ba[i][j]:item(), row(first[i]), row(second[j])))
 end
 
+-- Half the distance of points between which derivatives are judged, in spreads of a column, and the growth of difference quotients
+-- at a quarter of it: 1 where functions have a derivative, 4 beside |x - z|, 8 beside its root; 16 where the distance is too long.
+local STEP <const>, ROUGH <const>, TOO_LONG <const> = 1e-3, 2.5, 12
+
+--- The variances (m) of difference quotients of f along column a at rows t, over 2 h.
+local function quotients(k, t, a, h)
+  local step <const> = {}
+  for j = 1, t.shape[2] do step[j] = j == a and h or 0.0 end
+  local e <const> = core.tensor(step, {dtype = "f64"})
+  local p <const>, q <const> = t + e, t - e
+  return ((k(p, p) - k(p, q) - k(q, p) + k(q, q)):detach():diagonal() / (4 * h * h)):eval()
+end
+
+--- Raises where functions of a kernel of one's own in k have no derivative along a column of x, judged at a few rows. 'what' begins
+-- the message. O(d) kernel matrices of a few rows.
+function M.differentiable(k, x, what)
+  local own <const> = own_kernels(k, {})
+  if #own == 0 or #x == 0 or core.tracing() then return end
+  local t <const> = x:detach():slice(1, 1, math.min(PROBES, #x)):to{dtype = "f64"}:eval()
+  local size <const> = k:diag(t):detach():abs():max():item()
+  for a = 1, x.shape[2] do
+    local column <const> = x:select(2, a):detach()
+    local spread <const> = #x > 1 and (column:max() - column:min()):item() or 0
+    local h <const> = STEP * (spread > 0 and spread < math.huge and spread or 1)
+    local far <const>, near <const> = quotients(k, t, a, h), quotients(k, t, a, h / 4)
+    local growth <const> = (near / far):max():item()
+    local told <const> = (far:max() * h * h):item() > ROUNDING.f64 * size
+    if told and growth > ROUGH and growth < TOO_LONG then
+      core.raise("option", ("%s: gradients: functions of kernel %s have no derivative by column %d: their difference quotients grow "
+        .. "%.2g times as variances at a quarter of the distance"):format(what, named(own), a, growth))
+    end
+  end
+end
+
 local function number_text(v) return v == v and ("%g"):format(v) or "NaN" end
 
 --- The first row of a mask (n) that is false; nil where there is none.

@@ -106,7 +106,8 @@ local function form(self, x, z, hidden)
     end
     above[i], rows[i] = cells, M.joined(cells, 2, right_places)
   end
-  return M.joined(rows, 1, left_places)
+  local v <const> = M.joined(rows, 1, left_places)
+  return same and core.name(v, "values and derivatives") or v
 end
 
 local function diag(self, x, hidden)
@@ -162,20 +163,38 @@ local function long(x, kinds)
   return core.cat({x, kinds:to{dtype = x.dtype, device = x.device}:reshape(-1, 1)}, 2)
 end
 
+--- Inputs whose rows are groups, one after the other, of which nothing has to be looked at to know it.
+local function grouped(groups)
+  local cells <const>, list <const> = {}, {}
+  for i, group in ipairs(groups) do
+    cells[i] = group.points
+    if #group.points > 0 then list[#list + 1] = group end
+  end
+  local out <const> = #cells == 1 and cells[1] or core.cat(cells, 1)
+  known[out] = {list = list}
+  return out
+end
+
+--- Points x (n, d) as inputs of one kind, (n, d + 1).
+local function of_kind(x, kind)
+  local column <const> = core.full({#x, 1}, kind, {dtype = x.dtype, device = x.device})
+  return {kind = kind, points = core.cat({x, column}, 2)}
+end
+
 -- points -> the same as inputs of values
 local values <const> = setmetatable({}, {__mode = "k"})
 
 --- Points x (n, d) as inputs of values of f: one handle for one x.
 function M.values(x)
-  values[x] = values[x] or long(x, core.full({#x}, 1))
+  values[x] = values[x] or grouped{of_kind(x, 1)}
   return values[x]
 end
 
 --- The points x (n, d) with every kind, kind by kind: (n (d + 1), d + 1).
 function M.every(x)
-  local n <const>, d <const> = #x, x.shape[2]
-  local points <const> = x:unsqueeze(1):expand(d + 1, n, d):reshape((d + 1) * n, d)
-  return long(points, core.range(1, d + 1):unsqueeze(2):expand(d + 1, n):reshape((d + 1) * n))
+  local groups <const> = {}
+  for kind = 1, x.shape[2] + 1 do groups[kind] = of_kind(x, kind) end
+  return grouped(groups)
 end
 
 return M

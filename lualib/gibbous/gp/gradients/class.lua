@@ -22,7 +22,6 @@ local with_gradients <const> = require "gibbous.gp.gradients.mean"
 ---@field kernel gibbous.kernel   of f
 ---@field mean gibbous.mean
 ---@field likelihood gibbous.likelihood   noise, of values, and gradient_noise, of derivatives
----@field tasks integer|nil       1 + d, of data
 ---@field x gibbous.tensor|nil    (n, d)
 ---@field y gibbous.tensor|nil    (n, 1 + d): f, then its derivative by each column of x; NaN where missing
 ---@field solver string|table     as given
@@ -45,18 +44,16 @@ local function of_parts(known)
 end
 
 --- A model without data from the parts in a file.
-local function read(r, known, described)
+local function read(r, known)
   if known.likelihood.kind ~= "gradients" then r:fail "its noise is not one of gradients" end
   if known.standardize then r:fail "a model of gradients scales no data" end
   known.standardize = nil
-  local out <const> = of_parts(known)
-  model.fields(out).tasks = described.tasks
-  return out
+  return of_parts(known)
 end
 
 class = model.define{
   name = "gibbous.gp.gradients", maker = "gb.gp.exact", what = "a model of gradients",
-  public = {"x", "y", "tasks", "solver"}, inherited = {"kernel", "mean", "likelihood", "info", "update"},
+  public = {"x", "y", "solver"}, inherited = {"kernel", "mean", "likelihood", "info", "update"},
   observations = observations, read = read,
   text = function(self) return summary.text(self, "gp.exact  ", held_text) end,
   methods = {parameters.methods, fit.methods, plan.methods, predict.methods, condition.methods, remove.methods, score.methods,

@@ -25,7 +25,7 @@ function methods.condition(self, x, y, opts)
   else
     local g <const>, more <const>, values <const> = model.fields(out), observations.long(xs, ys)
     g.inner = exact.methods.condition(f.inner, more, values, {missing = "mask"})
-    g.x, g.y, g.tasks = core.cat({f.x, xs}, 1):eval(), core.cat({f.y, ys}, 1):eval(), f.tasks
+    g.x, g.y = core.cat({f.x, xs}, 1):eval(), core.cat({f.y, ys}, 1):eval()
     model.fields(g.inner).points = g.x
   end
   frames.inherit(self, out)

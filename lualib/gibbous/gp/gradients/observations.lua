@@ -5,6 +5,8 @@ local cells <const> = require "gibbous.gp.tasks.observations"
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local gradients <const> = require "gibbous.kernels.gradients"
+local kernel <const> = require "gibbous.kernels.kernel"
+local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local prediction <const> = require "gibbous.gp.tasks.prediction"
@@ -13,6 +15,9 @@ local M <const> = {nothing = cells.nothing, axes = 2, count = cells.count, deriv
 
 --- What column k of y is.
 function M.told(k) return k == 1 and "the column of values" or ("the column of derivatives by column %d of x"):format(k - 1) end
+
+--- What column k is called in scores.
+function M.name(k) return k == 1 and "f" or ("df/dx%d"):format(k - 1) end
 
 function M.check(_, x, y, what, missing)
   return cells.check_cells(x, y, function(t) return 1 + t.shape[2] end, what, missing,
@@ -29,10 +34,13 @@ function M.fill(self, x, y, what)
   local f <const>, inner <const> = model.fields(self), model.core(self)
   local all <const>, values <const> = M.long(x, y)
   local rows <const>, known <const> = data.check(all, values, what, "mask")
-  f.x, f.y, f.tasks = x, y, y.shape[2]
-  model.fields(inner).points, model.fields(inner).of_tasks = x, y.shape[2]
+  f.x, f.y, model.fields(inner).points = x, y, x
   model.set_data(inner, rows, known)
+  kernel_checks.differentiable(kernel.presented(model.fields(inner).kernel), x, what)
 end
+
+--- May y have this width, for inputs x?
+function M.fits(_, x, y) return y.shape[2] == 1 + x.shape[2] end
 
 -- Predictions ---------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local frames <const> = require "gibbous.gp.frames"
+local gradients <const> = require "gibbous.kernels.gradients"
+local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
@@ -80,12 +82,16 @@ local function record_of(self, points, inputs, o, part, derived)
   })
 end
 
---- Does the option ask the posterior for derivatives? Raises option where a model has none.
-local function asks_for_gradients(self, o)
-  local class <const> = model.class(self)
+--- Does the option ask the posterior for derivatives? Raises option where a model has none, or f at points t.
+local function asks_for_gradients(self, o, t)
+  local class <const>, k <const> = model.class(self), model.fields(model.core(self)).kernel
   local derives <const> = class.observations.derives
   if not o.gradients or derives == "held" then return nil end
-  if derives and model.posterior(model.core(self)).gradients then return true end
+  if derives and model.posterior(model.core(self)).gradients then
+    gradients.of(k, "predict")
+    kernel_checks.differentiable(k, t, "predict")
+    return true
+  end
   core.raise("option", ("predict: gradients: a model of %s has no derivatives of f; gb.gp.exact has, and gb.grad gives those of "
     .. "p.mean"):format(class.maker))
 end
@@ -112,9 +118,9 @@ function methods.predict(self, xs, opts)
   local o <const> = options.parse(opts, SPEC, "predict")
   local form <const>, inner <const> = model.class(self).observations, model.core(self)
   local t <const> = frames.points(self, xs, "predict")
-  local derived <const> = asks_for_gradients(self, o)
   local inputs <const>, f <const> = form.inputs(self, t, o.gradients), model.fields(inner)
-  if f.x == nil then kernels.resolve_ard(f.kernel, (derived and t or inputs).shape[2]) end
+  if f.x == nil then kernels.resolve_ard(f.kernel, (form.derives == true and t or inputs).shape[2]) end
+  local derived <const> = asks_for_gradients(self, o, t)
   model.posterior(inner).check_options(o)
   local part <const> = component.of(inner, o.kernel, model.class(self).maker)
   local scaler <const> = scaling.scaler(model.fields(self), "y", "predict")

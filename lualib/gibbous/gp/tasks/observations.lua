@@ -96,6 +96,9 @@ function M.fill(self, x, y, what)
   model.set_data(model.core(self), rows, known)
 end
 
+--- May y have this width, for inputs x?
+function M.fits(self, _, y) return y.shape[2] == model.fields(self).tasks end
+
 -- Predictions ---------------------------------------------------------------------------------------------------------
 
 function M.inputs(self, t) return parts.every(t, model.fields(self).tasks) end
