@@ -135,7 +135,8 @@ end
 
 store.class("gibbous.kernel", {
   write = function(w, presenting, path)
-    local k <const>, parts = kernel.presented(presenting), nil       -- a class that presents a kernel does so again
+    local presents <const> = presenting.row.presents                 -- the class that is read does so again
+    local k <const>, parts = presents and presents(presenting) or presenting, nil
     for i, part in ipairs(k.parts or {}) do
       parts = parts or {}
       parts[i] = w:value(part, part.label and path .. "." .. part.label or ("%s[%d]"):format(path, i))

@@ -131,6 +131,14 @@ describe("the kernel of a function and its derivatives", function()
     raises("index", "row 1 has task 4", g, X + gb.tensor{0, 0, 3})
   end)
 
+  it("keeps its digits far from the origin", function()
+    local g <const> = gradients.of(differentiable.composed, "spec")
+    local fine <const> = (x * 2 ^ 20):round() / 2 ^ 20
+    local stationary <const> = gradients.of(K.matern52{lengthscale = l} + K.periodic{}, "spec")
+    near(stationary(gradients.every(fine)), stationary(gradients.every(fine + 1024)), 1e-9)
+    assert.equal("{-1}", "{" .. table.concat(gradients.base(g)[1][2].active_dims, ", ") .. "}")
+  end)
+
   it("streams first derivatives: a product stores no block of them", function()
     local a <const>, b <const> = gb.rand(3000, 2, {seed = 3}):eval(), gb.rand(3000, 2, {seed = 4}):eval()
     local g <const> = gradients.of(K.rbf{}, "spec")

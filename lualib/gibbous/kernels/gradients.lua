@@ -106,8 +106,7 @@ local function form(self, x, z, hidden)
     end
     above[i], rows[i] = cells, M.joined(cells, 2, right_places)
   end
-  local v <const> = M.joined(rows, 1, left_places)
-  return same and core.name(v, "values and derivatives") or v
+  return M.joined(rows, 1, left_places)
 end
 
 local function diag(self, x, hidden)
@@ -118,8 +117,30 @@ local function diag(self, x, hidden)
   return M.joined(cells, 1, places)
 end
 
+--- A copy of k, of the same boxes, in which columns counted from the end lie 'by' further.
+local function moved(k, by)
+  local out <const> = kernel.clone(k)
+  local f <const> = kernel.fields(out)
+  if k.active_dims then
+    f.active_dims = {}
+    for i, at in ipairs(k.active_dims) do f.active_dims[i] = at < 0 and at + by or at end
+  end
+  if k.column and k.column < 0 then f.column = k.column + by end
+  if k.parts and not k.warp_by then
+    f.parts = {}
+    for i, part in ipairs(k.parts) do f.parts[i] = moved(part, by) end
+  end
+  return out
+end
+
+--- A copy of k, of the same boxes, for inputs with one more column, the last: columns counted from the end leave it out.
+function M.shifted(k) return moved(k, -1) end
+
+--- The kernel of f of a kernel that M.of gave: a copy of the same boxes.
+function M.base(k) return moved(k.parts[1], 1) end
+
 -- A kernel that presents its only part: it has the part's parameters, paths and text.
-local row <const> = {claims = true, presents = true, form = form, diag = diag}
+local row <const> = {claims = true, presents = M.base, form = form, diag = diag}
 
 --- Raises where functions of a kernel below k have no derivative.
 local function check(k, what)
@@ -130,22 +151,6 @@ local function check(k, what)
       k.label and ("'%s' (%s)"):format(k.label, k.kind) or ("'%s'"):format(k.kind), instead))
   end
   for _, part in ipairs(k.parts or {}) do check(part, what) end
-end
-
---- A copy of k, of the same boxes, for inputs with one more column, the last: columns counted from the end leave it out.
-function M.shifted(k)
-  local out <const> = kernel.clone(k)
-  local f <const> = kernel.fields(out)
-  if k.active_dims then
-    f.active_dims = {}
-    for i, at in ipairs(k.active_dims) do f.active_dims[i] = at < 0 and at - 1 or at end
-  end
-  if k.column and k.column < 0 then f.column = k.column - 1 end
-  if k.parts and not k.warp_by then
-    f.parts = {}
-    for i, part in ipairs(k.parts) do f.parts[i] = M.shifted(part) end
-  end
-  return out
 end
 
 --- The kernel of f and its derivatives, for f of the kernel k, with k's parameters. 'what' begins messages. Errors: option, where

@@ -326,7 +326,7 @@ local function body_text(self, cells)
 end
 
 function Kernel.__tostring(self)
-  if self.row.presents then return tostring(self.parts[1]) end
+  if self.row.presents then return tostring(self.row.presents(self)) end
   local cells <const> = cells_of(self)
   local name <const> = self.label and self.label .. ":" .. self.kind or self.kind
   local text <const> = self.parts and body_text(self, cells) or ("%s{%s}"):format(name, table.concat(cells, ", "))

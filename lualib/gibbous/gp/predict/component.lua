@@ -17,10 +17,11 @@ local M <const> = {}
 
 --- What a query asks for of a kernel: all of it, or the terms of its part.
 function M.kernel(query, k)
-  local own <const> = kernel.presented(k)
-  local part <const> = query.part and terms.only(own, query.part) or own
-  if query.gradients or part ~= own and own ~= k then return gradients.of(part, "predict") end
-  return part ~= own and part or k
+  if not (query.part or query.gradients) then return k end
+  local held <const> = k.row.presents
+  local f <const> = held and held(k) or k
+  local part <const> = query.part and terms.only(f, query.part) or f
+  return (held or query.gradients) and gradients.of(part, "predict") or part
 end
 
 --- The inputs x of the data as that kernel takes them.
