@@ -40,7 +40,7 @@ local function set_floor(self, y, floor)
   return min
 end
 
---- Keeps what rows are about, and gives noise of derivatives that a fit may choose one variance for each of d columns. x: (n, d + 1).
+--- Keeps what rows x (n, d + 1) are about, and gives noise of derivatives that a fit may choose one variance for each of d columns.
 local function resolve(self, x)
   local p <const>, d <const> = self.gradient_noise, x.shape[2] - 1
   rawget(self, "_fields").kinds = tasks.positions(x:slice(2, d + 1, d + 1), d + 1, "the noise of gradients")

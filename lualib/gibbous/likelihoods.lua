@@ -94,7 +94,9 @@ function methods:copy(copies)
   copies = copies or param.copies()
   local out <const> = {}
   for key, v in pairs(fields(self)) do out[key] = v end
-  for _, name in ipairs{"noise", "gradient_noise", "kernel", "latent", "log_variance", "new"} do out[name] = copy_part(out[name], copies) end
+  for _, name in ipairs{"noise", "gradient_noise", "kernel", "latent", "log_variance", "new"} do
+    out[name] = copy_part(out[name], copies)
+  end
   return M.new(out)
 end
 

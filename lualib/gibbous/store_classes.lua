@@ -245,7 +245,8 @@ local likelihood_makers <const> = {
   gradients = function(o) return likelihoods.of_gradients(o.noise, o.gradient_noise, "load") end,
   tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind form variance new_variance resolve set_floor derivatives kinds"    -- what the constructor chooses
+-- What the constructor chooses.
+local likelihood_own <const> = set "kind form variance new_variance resolve set_floor derivatives kinds"
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)

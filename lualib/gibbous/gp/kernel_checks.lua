@@ -105,8 +105,8 @@ function M.differentiable(k, x, what)
     local growth <const> = (near / far):max():item()
     local told <const> = (far:max() * h * h):item() > ROUNDING.f64 * size
     if told and growth > ROUGH and growth < TOO_LONG then
-      core.raise("option", ("%s: gradients: functions of kernel %s have no derivative by column %d: their difference quotients grow "
-        .. "%.2g times as variances at a quarter of the distance"):format(what, named(own), a, growth))
+      core.raise("option", ("%s: gradients: functions of kernel %s have no derivative by column %d: their difference quotients "
+        .. "grow %.2g times as variances at a quarter of the distance"):format(what, named(own), a, growth))
     end
   end
 end

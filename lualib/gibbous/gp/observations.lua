@@ -6,7 +6,7 @@
 --                                    shape, dtype, nan
 --   fill(self, x, y, what, kept, given)   gives the model checked data; kept: rows of the 'given' ones that remain, nil: all
 --   count(y)                         observations in y; nothing: what is said where there are none
---   inputs(self, t, gradients) -> (m', d')   points t (m, d) as the model that computes takes them; gradients: the option of predict
+--   inputs(self, t, gradients) -> (m', d')   points t (m, d) as the model that computes takes them; gradients: option of predict
 --   outputs(self, record, t, gradients)   a prediction at such inputs, as the script sees it
 --   derives                          true: gradients = true asks the posterior for derivatives (gp/predict/component.lua); "held":
 --                                    the data have them; nil: predictions have none

@@ -86,8 +86,8 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {components = true, gradients = true, dtype = true, step = true, solve = true, weights = true, correct = true,
-  leave_one_out = true}
+local OPTIONAL <const> = {components = true, gradients = true, dtype = true, step = true, solve = true, weights = true,
+  correct = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

@@ -12,8 +12,8 @@
 --   own = true         made by gb.kernels.define
 --   rough              its functions have no derivative: what to take instead, or a function of the kernel that gives it, nil where
 --                      they have one
---   presents           stands for its only part, whose parameters and paths it has (kernels/gradients.lua): a function of the kernel
---                      that gives that part as the script gave it
+--   presents           stands for its only part, whose parameters and paths it has (kernels/gradients.lua): a function of the
+--                      kernel that gives that part as the script gave it
 --   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
 --   methods            of kernels of this kind alone
 local columns <const> = require "gibbous.kernels.columns"

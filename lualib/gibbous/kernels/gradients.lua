@@ -1,10 +1,10 @@
 --- The kernel of a function and its partial derivatives, from any kernel of differentiable functions:
 -- cov(f(x), df/dz_b) = dk/dz_b, cov(df/dx_a, df/dz_b) = d2k/dx_a dz_b.
--- Source: Rasmussen & Williams (2006), section 9.4; Solak, Murray-Smith, Leithead, Leith & Rasmussen (2003), Derivative observations
--- in Gaussian process models of dynamic systems.
+-- Source: Rasmussen & Williams (2006), section 9.4; Solak, Murray-Smith, Leithead, Leith & Rasmussen (2003), Derivative
+-- observations in Gaussian process models of dynamic systems.
 --
--- Its inputs have one more column, the last, that says what a row is about: 1, the value of f, or 1 + a, its derivative by column a.
--- Rows of one kind make a block of the matrix, a lazy expression of its own that the gradients of the graph give: with V a
+-- Its inputs have one more column, the last, that says what a row is about: 1, the value of f, or 1 + a, its derivative by column
+-- a. Rows of one kind make a block of the matrix, a lazy expression of its own that the gradients of the graph give: with V a
 -- placeholder, g = sum_j V_ij dk_ij / dx_i,a is the gradient of <V, k> by x, and dg_i / dV_ij = dk_ij / dx_i,a.
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
@@ -161,11 +161,6 @@ function M.of(k, what)
   local f <const> = kernel.fields(out)
   f.parts, f.active_dims = {M.shifted(k)}, {-1}
   return out
-end
-
---- Points x (n, d) and what each row is about, (n, d + 1).
-local function long(x, kinds)
-  return core.cat({x, kinds:to{dtype = x.dtype, device = x.device}:reshape(-1, 1)}, 2)
 end
 
 --- Inputs whose rows are groups, one after the other, of which nothing has to be looked at to know it.

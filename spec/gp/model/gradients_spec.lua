@@ -162,6 +162,17 @@ describe("gb.gp.exact of values and derivatives", function()
     assert.matches("40 points, 2 columns, 40 values, 80 derivatives, f64", tostring(m), 1, true)
   end)
 
+  it("begins fits at the scale of values, and of derivatives", function()
+    local m <const> = gb.gp.exact{kernel = K.rbf{}, gradients = true}
+    m:fit(x, 10 * y, {steps = 0})
+    local values <const>, slopes <const> = 10 * y:slice(2, 1, 1), 10 * y:slice(2, 2, 3)
+    near((values * values):mean(), m.kernel.variance.value, 1e-12)
+    near(0.1 * values:var(), m.likelihood.noise.value, 1e-12)
+    near((0.1 * (slopes * slopes):mean()):expand(2), m.likelihood.gradient_noise.value, 1e-12)
+    near(1e-6 * values:var():item(), m.likelihood.noise.min, 1e-15)
+    near(1e-6 * slopes:var():item(), m.likelihood.gradient_noise.min, 1e-15)
+  end)
+
   it("takes more observations, onto the factor, and gives some back", function()
     local first <const>, rest <const> = x:slice(1, 1, 7), x:slice(1, 8, n)
     local all <const> = gaps(known)
@@ -194,9 +205,8 @@ describe("gb.gp.exact of values and derivatives", function()
     c.kernel.near.lengthscale = {0.3, 0.3}
     near(L[1], m.kernel.near.lengthscale.value[1]:item(), 0)
     assert.is_false(c:predict(t).mean:eq(m:predict(t).mean):all())
-    near(m:predict(t).mean, m:predict(t, {kernel = "near"}).mean + m:predict(t, {kernel = "kernel[2]"}).mean
-      + truth(t) * 0 + gb.stack({m.mean[1].offset.value + t:matmul(gb.tensor{0.2, -0.3}) + 1, gb.full({4}, 0.2), gb.full({4}, -0.3)}, 2),
-      1e-11)
+    local line <const> = gb.stack({1 + t:matmul(gb.tensor{0.2, -0.3}), gb.full({4}, 0.2), gb.full({4}, -0.3)}, 2)
+    near(m:predict(t).mean, m:predict(t, {kernel = "near"}).mean + m:predict(t, {kernel = "kernel[2]"}).mean + line, 1e-11)
   end)
 
   it("predicts f alone where that is asked for, and the prior without data", function()
@@ -213,9 +223,9 @@ describe("gb.gp.exact of values and derivatives", function()
     local m <const> = model()
     local plan <close> = m:plan(x, y)
     assert.is_true(plan.peak >= 8 * (n * (1 + d)) ^ 2 // 2)
-    local err <const> = raises("refused", " for 12 values and 24 derivatives, the budget is 1 KiB", m.fit, m, x, y, {budget = "1 KiB"})
-    assert.is_true(err.minimum > 1024)
-    raises("refused", " for 12 values and 24 derivatives, the budget is 1 KiB", m.plan, m, x, y, {budget = "1 KiB"})
+    local text <const> = " for 12 values and 24 derivatives, the budget is 1 KiB"
+    assert.is_true(raises("refused", text, m.fit, m, x, y, {budget = "1 KiB"}).minimum > 1024)
+    raises("refused", text, m.plan, m, x, y, {budget = "1 KiB"})
   end)
 
   it("takes frames, and names what does not fit", function()

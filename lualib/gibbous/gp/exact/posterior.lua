@@ -37,7 +37,8 @@ function M.prepare(self, query)
   local f <const> = model.fields(self)
   local state <const>, reused <const> = cache.of(self)
   local how <const> = variances(self, state, query)
-  local kernel <const>, x <const> = component.kernel(query, f.kernel), component.data(query, f.x)  -- of now, whatever the model is fitted to later
+  -- of now, whatever the model is fitted to later
+  local kernel <const>, x <const> = component.kernel(query, f.kernel), component.data(query, f.x)
   local function cross(from, to) return kernel(some(query, from, to), x) end
   return {state = state, how = how, cross = cross, reused = reused, solve = state.solve, converged = state.converged, count = #x,
     algorithm = state.system and tostring(f.active) or "direct", variance = query.options.variance, rank = how.rank,

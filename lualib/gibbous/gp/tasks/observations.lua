@@ -35,8 +35,8 @@ local function refuse(mask, what, kind, hint, told)
     row, told(column), hint or ""), {row = row, column = column, count = number})
 end
 
---- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask". columns: what
--- they are, in messages; T(x): their number, for x (n, d).
+--- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask". columns:
+-- what they are, in messages; T(x): their number, for x (n, d); told: as of refuse.
 function M.check_cells(x, y, T, what, missing, columns, told)
   local t <const> = data.observations(y, what)
   local inputs <const> = x
