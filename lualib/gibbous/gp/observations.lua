@@ -12,7 +12,7 @@
 --                                    the data have them; nil: predictions have none
 --   drawn(self, v, m)                functions (k, m') likewise
 --   weights(self, v)                 a value for each observation, (n), in the shape of y
---   axes                             of y; fits(self, x, y): where it has two, may it have that width
+--   axes                             of y; fits(self, x, y): where it has two, may it have that width; width: that, in messages
 --   target(frame, name, what)        the targets in a column of a frame, where they are not numbers: optional
 --   coded(record)                    the prediction as scores take it, where outputs gives another: optional
 -- This file has the form of one output: y (n), as it is.

@@ -137,7 +137,7 @@ local function data_of(r, d, m)
   local axes <const> = form.axes
   local fits <const> = core.type(x) == "tensor" and core.type(y) == "tensor" and x.ndim == 2 and #x == #y
     and y.ndim == axes and (axes == 1 or form.fits(m, x, y))
-  if not fits then r:fail(("its data are no x (n, d) and y (n%s)"):format(axes == 2 and ", outputs" or "")) end
+  if not fits then r:fail(("its data are no x (n, d) and y (n%s)"):format(axes == 2 and ", " .. form.width or "")) end
   return x, y
 end
 

@@ -176,8 +176,8 @@ function methods.predict(self, xs)
     prepare = function() return at(parts_of, b, wide) end,
     is_ready = function() return b.ready ~= nil and b.ready.stamp == stamp end,
     noise = function() return at(likelihood.new_variance, likelihood, wide) end,
-    cost = function(key) return at(forecast.of, b.worker, {inputs = wide, options = {}}, key, #b.z) end,
-    announce = function(key) at(forecast.announce, b.worker, {inputs = wide, options = {}}, key, #b.z) end,
+    cost = function(key) return at(forecast.of, b.worker, wide, {}, key, #b.z) end,
+    announce = function(key) at(forecast.announce, b.worker, wide, {}, key, #b.z) end,
     many = b.count, each = not b.shared and b.count or nil,
   }), scaling.scaler(model.fields(b.model), "y", "predict"))
 end

@@ -154,17 +154,17 @@ local function prior_of(f, query, key)
     minimum = w.minimum, kept = w.bytes, seconds = w.seconds}
 end
 
---- What 'key' of a prediction of the model takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. query: its inputs and
--- options, and what it asks for (gp/posterior.lua); columns: right-hand sides besides, of fantasies. Nothing is computed, and the
--- model stays as it is.
-function M.of(self, query, key, columns)
-  local t <const> = query.inputs
+--- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options
+-- of predict; columns: right-hand sides besides, of fantasies; query: the whole of what is asked (gp/posterior.lua), where that is
+-- more. Nothing is computed, and the model stays as it is.
+function M.of(self, t, o, key, columns, query)
+  query = query or {inputs = t, options = o}
   core.know_rates()
   local held <const> = model.with_data_of(self)
   local f <const> = model.fields(held)
   if f.x == nil or #f.x == 0 then return prior_of(f, query, key) end
   f.active = f.active or objective.decide(held, nil, true)
-  local first, own = preparation(f, held, f.active), field_of(f, query, query.options, key, f.active)
+  local first, own = preparation(f, held, f.active), field_of(f, query, o, key, f.active)
   if columns and algorithm.takes_steps(f.active) then first = followed(first, solves(f, f.active, columns)) end
   local all <const> = followed(first, own)
   local seconds <const>, text = all.seconds, all.text
@@ -179,10 +179,10 @@ end
 local told = false
 
 --- Says once on stderr, before it begins, that a field takes hours, and what takes less.
-function M.announce(self, query, key, columns)
+function M.announce(self, t, o, key, columns, query)
   local f <const> = model.fields(self)
-  if told or f.x == nil or #f.x * #f.x * #query.inputs < SMALL then return end
-  local ok <const>, w <const> = pcall(M.of, self, query, key, columns)
+  if told or f.x == nil or #f.x * #f.x * #t < SMALL then return end
+  local ok <const>, w <const> = pcall(M.of, self, t, o, key, columns, query)
   if not (ok and w.seconds and w.seconds >= LONG) then return end
   told = true
   io.stderr:write("gibbous: ", w.what, "\n")

@@ -37,8 +37,9 @@ end
 -- gb.data.standardize in the place of true: the model scales inputs and targets, and is asked and answers in their own units;
 -- kernel, mean and a noise that is a number are of the scaled data (gp/scaling.lua).
 -- gradients = true: the data have partial derivatives too, y is (n, 1 + d): f in the first column, its derivative by column a of x
--- in column 1 + a; missing = "mask" leaves out cells that are NaN. gradient_noise: of derivatives, as noise, or a list, one a column;
--- by default a fit chooses one a column. Predictions are then of both (m:predict). N values of all columns cost what N points do.
+-- in column 1 + a; missing = "mask" leaves out cells that are NaN. gradient_noise: of derivatives, as noise, or a list, one a
+-- column; by default a fit chooses one a column. Predictions are then of both (m:predict). N values of all columns cost what N
+-- points do.
 -- Errors: option.
 ---@return gibbous.gp.exact
 return function(opts)

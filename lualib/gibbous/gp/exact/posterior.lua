@@ -70,9 +70,9 @@ function M.guarded(self, what, f) return objective.guarded(self, what, f) end
 
 function M.step(self, solver, kind) return objective.plan_of_step(self, solver, kind) end
 
-function M.cost(self, query, key) return forecast.of(self, query, key) end
+function M.cost(self, query, key) return forecast.of(self, query.inputs, query.options, key, nil, query) end
 
-function M.announce(self, query, key) forecast.announce(self, query, key) end
+function M.announce(self, query, key) forecast.announce(self, query.inputs, query.options, key, nil, query) end
 
 --- C^-1 b for b (n, r), computed and held, and the solver's record.
 function M.solve(self, b)

@@ -11,7 +11,7 @@ local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local prediction <const> = require "gibbous.gp.tasks.prediction"
 
-local M <const> = {nothing = cells.nothing, axes = 2, count = cells.count, derives = "held"}
+local M <const> = {nothing = cells.nothing, axes = 2, width = "1 + d", count = cells.count, derives = "held"}
 
 --- What column k of y is.
 function M.told(k) return k == 1 and "the column of values" or ("the column of derivatives by column %d of x"):format(k - 1) end

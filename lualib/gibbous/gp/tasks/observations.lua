@@ -10,7 +10,7 @@ local named <const> = require "gibbous.frame.named"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local task_prediction <const> = require "gibbous.gp.tasks.prediction"
 
-local M <const> = {nothing = "there are no values", axes = 2}
+local M <const> = {nothing = "there are no values", axes = 2, width = "tasks"}
 
 local function isnan(t) return ~t:eq(t) end
 
