@@ -78,6 +78,12 @@ return {
     local both <const> = gb.stack({y, y * 2}, 2)
     return m, m:fit(x, both, {steps = 2}), m:predict(x), m:score(x, both), m:draw(1), m:leave_one_out()
   end,
+  gradients = function()
+    local x <const>, y <const> = data()
+    local m <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, gradients = true}
+    local both <const> = gb.stack({y, y * 2}, 2)
+    return m, m:fit(x, both, {steps = 2}), m:predict(x), m:score(x, both), m:leave_one_out()
+  end,
   sparse = function()
     local x <const>, y <const> = data()
     local m <const> = gb.gp.sgpr{kernel = gb.kernels.rbf{}, inducing = 4, noise = 0.1}

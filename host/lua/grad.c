@@ -109,6 +109,29 @@ static int grad_hold (lua_State *L) {
   return lgb_result(L, gb_node_hold(like, value, 0, &y->node, &err), &err);
 }
 
+/* core.substitute(y, from, to): y over to[i] in the place of the placeholders from[i] of gb.empty */
+static int grad_substitute (lua_State *L) {
+  lgb_session *s = lgb_enter(L);
+  gb_node *y = lgb_checknode(L, 1);
+  lgb_checktype(L, 2, LUA_TTABLE);
+  lgb_checktype(L, 3, LUA_TTABLE);
+  const size_t n = lua_rawlen(L, 2);
+  if (lua_rawlen(L, 3) != n)
+    return lgb_fail(L, GB_EOPTION, "substitute: as many tensors expected as there are placeholders");
+  gb_node **pair[2] = {lgb_scratch(L, n + 1, sizeof **pair), lgb_scratch(L, n + 1, sizeof **pair)};
+  for (int side = 0; side < 2; side++) {
+    for (size_t i = 0; i < n; i++) {
+      lua_rawgeti(L, 2 + side, (lua_Integer)i + 1);
+      pair[side][i] = lgb_checknode(L, lua_gettop(L)); /* the table keeps it */
+      lua_pop(L, 1);
+    }
+  }
+  y = *lgb_redeemed(L, s, 1, &y, GB_WALK_ALL, true);
+  lgb_tensor *out = lgb_newtensor(L);
+  gb_error err;
+  return lgb_result(L, gb_substitute(y, n, pair[0], pair[1], &out->node, &err), &err);
+}
+
 /* -- vmap */
 
 typedef struct mapping {
@@ -233,5 +256,8 @@ static int grad_vmap (lua_State *L) {
 }
 
 const luaL_Reg lgb_grad_methods[] = {{"requires_grad", m_requires_grad}, {NULL, NULL}};
-const luaL_Reg lgb_grad_functions[] = {
-    {"grad", grad_grad}, {"hold", grad_hold}, {"vmap", grad_vmap}, {NULL, NULL}};
+const luaL_Reg lgb_grad_functions[] = {{"grad", grad_grad},
+                                       {"hold", grad_hold},
+                                       {"substitute", grad_substitute},
+                                       {"vmap", grad_vmap},
+                                       {NULL, NULL}};

@@ -77,7 +77,7 @@ local function value_of(v) return param.is(v) and v.value or v end
 function Likelihood.__children(self)
   local out <const> = {}
   if param.is(self.noise) then out[1] = {"noise", self.noise} end
-  for _, name in ipairs{"kernel", "latent", "log_variance", "new"} do
+  for _, name in ipairs{"gradient_noise", "kernel", "latent", "log_variance", "new"} do
     local part <const> = fields(self)[name]
     if type(part) == "table" then out[#out + 1] = {name, part} end
   end
@@ -94,7 +94,9 @@ function methods:copy(copies)
   copies = copies or param.copies()
   local out <const> = {}
   for key, v in pairs(fields(self)) do out[key] = v end
-  for _, name in ipairs{"noise", "kernel", "latent", "log_variance", "new"} do out[name] = copy_part(out[name], copies) end
+  for _, name in ipairs{"noise", "gradient_noise", "kernel", "latent", "log_variance", "new"} do
+    out[name] = copy_part(out[name], copies)
+  end
   return M.new(out)
 end
 
@@ -108,7 +110,8 @@ function Likelihood:__tostring()
     return ("heteroscedastic{noise=%s, %s}"):format(text_of(self.noise),
       self.kernel and "kernel=" .. tostring(self.kernel) or "log_variance=" .. tostring(self.log_variance))
   end
-  return ("%s{noise=%s}"):format(self.kind, text_of(self.noise))
+  local slopes <const> = self.kind == "gradients" and ", gradient_noise=" .. text_of(self.gradient_noise) or ""
+  return ("%s{noise=%s%s}"):format(self.kind, text_of(self.noise), slopes)
 end
 
 -- Relative to the variance of the latent kernel: keeps its factor, part of what the noise is defined to be.
@@ -200,12 +203,12 @@ function methods:place(z)
   f.latent = param.hyper(core.zeros(#z), "latent", {prior = priors.normal{}})
 end
 
---- Is there a floor for a fit to keep to? Not where a script has set the bounds.
-local function has_floor(self)
-  if self.kind == "heteroscedastic" then return true end
-  local p <const> = self.noise
+--- Is there a floor for a fit to keep this noise to? Not where a script has set the bounds.
+local function is_open_below(p)
   return param.is(p) and not param.shared(p) and not p.fixed and not param.is_bounded(p)
 end
+
+local function has_floor(self) return self.kind == "heteroscedastic" or is_open_below(self.noise) end
 
 --- Do the values of y vary, but for rounding? Their squares may be too large or too small for f64: those of y / max|y| are not.
 function M.varies(y)
@@ -226,6 +229,11 @@ local function spread(y)
   return size >= least and size or 1
 end
 
+--- Makes 'min' the lower bound of a noise p.
+local function raise(p, min)
+  if min ~= p.min or p.value:min():item() < 1.1 * min then param.raise_bound(p, min) end
+end
+
 --- Works the floor out for observations y and makes it the noise's lower bound, or of noise that varies a part of it; gives it,
 -- nil where there is none.
 function methods:set_floor(y)
@@ -236,7 +244,7 @@ function methods:set_floor(y)
     fields(self).least = min
     return min > 0 and min or nil
   end
-  if min ~= self.noise.min or self.noise.value:min():item() < 1.1 * min then param.raise_bound(self.noise, min) end
+  raise(self.noise, min)
   return min > 0 and min or nil
 end
 
@@ -246,6 +254,9 @@ function methods:note()
     return self.new == nil and "noise of new observations: not known, y_var is f_var" or nil
   end
   if not has_floor(self) then return nil end
+  if self.kind == "gradients" then
+    return ("noise floors: %g of the variance of values and of derivatives, %g in f32"):format(FLOOR.f64, FLOOR.f32)
+  end
   if self.min then return self.min > 0 and ("noise floor: %g"):format(self.min) or nil end
   if self.floor then return ("noise floor: %g of var(y)"):format(self.floor) end
   return ("noise floor: %g of var(y), %g in f32"):format(FLOOR.f64, FLOOR.f32)
@@ -348,6 +359,21 @@ function M.tasks(v)
   local p <const> = param.hyper(v, "noise")
   if p.ndim ~= 1 then core.raise("option", "gb.likelihoods.tasks takes a list of variances, one a task") end
   return M.new(require "gibbous.task_noise"(p))
+end
+
+--- Noise of values and of partial derivatives, of a model whose data have both: each a number (free; 0 is held fixed), a gb.param,
+-- or nil, which a fit chooses; of derivatives also a list, one a column. 'what' begins messages. For the library.
+function M.of_gradients(noise, gradient_noise, what)
+  local given <const> = gradient_noise
+  local listed <const> = type(given) == "table" and not param.is(given) or core.type(given) == "tensor" or param.is(given) and
+    given.ndim == 1
+  local slopes <const> = listed and param.hyper(given, "noise") or level_of(given, what .. ": gradient_noise")
+  return M.new(require "gibbous.gradient_noise"(level_of(noise, what), slopes, function(p, values)
+    if not is_open_below(p) then return nil end
+    local min <const> = FLOOR[values.dtype] * spread(values)
+    raise(p, min)
+    return min
+  end))
 end
 
 -- Noise that varies with x ----------------------------------------------------------------------------------------------------

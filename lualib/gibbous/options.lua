@@ -126,7 +126,9 @@ end
 --- The message for an unknown key: names the nearest known one, and all of them.
 local function unknown(name, spec)
   local known <const> = sorted_names(spec)
-  if type(name) ~= "string" then return ("options have names, {%s = ...}: got a value without one"):format(known[1] or "name") end
+  if type(name) ~= "string" then
+    return ("options have names, {%s = ...}: got a value without one"):format(spec.kernel and "kernel" or known[1] or "name")
+  end
   local near <const>, list <const> = M.nearest(name, spec), "known: " .. table.concat(known, ", ")
   if spec.keepdim and (name == "axis" or name == "dim") then
     return ("unknown option '%s': the dimension is an argument before the options; %s"):format(name, list)

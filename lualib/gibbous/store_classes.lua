@@ -134,8 +134,9 @@ local function set_pending(r, k, names)
 end
 
 store.class("gibbous.kernel", {
-  write = function(w, k, path)
-    local parts
+  write = function(w, presenting, path)
+    local presents <const> = presenting.row.presents                 -- the class that is read does so again
+    local k <const>, parts = presents and presents(presenting) or presenting, nil
     for i, part in ipairs(k.parts or {}) do
       parts = parts or {}
       parts[i] = w:value(part, part.label and path .. "." .. part.label or ("%s[%d]"):format(path, i))
@@ -241,9 +242,11 @@ local likelihood_makers <const> = {
   heteroscedastic = function(o)
     return likelihoods.heteroscedastic{kernel = o.kernel, places = o.places, log_variance = o.log_variance, noise = o.noise}
   end,
+  gradients = function(o) return likelihoods.of_gradients(o.noise, o.gradient_noise, "load") end,
   tasks = function(o) return likelihoods.tasks(o.noise) end,
 }
-local likelihood_own <const> = set "kind form variance new_variance"    -- what the constructor chooses
+-- What the constructor chooses.
+local likelihood_own <const> = set "kind form variance new_variance resolve set_floor derivatives kinds"
 
 store.class("gibbous.likelihood", {
   write = function(w, l, path)

@@ -313,7 +313,8 @@ local refusals <const> = {
   {"K.change_point{K.rbf{}, K.linear{}, location = 1, foo = 2}", "option: gb.kernels.change_point: a location is needed"},
   {[[gb.kernels.points(3, "what")]], "option: what must be a tensor, got number"},
   {"gb.gp.exact{kernel = K.rbf{}, foo = 1}",
-   "option: gb.gp.exact: unknown option 'foo'; known: kernel, likelihood, mean, noise, solver, standardize"},
+   "option: gb.gp.exact: unknown option 'foo'; known: gradient_noise, gradients, kernel, likelihood, mean, noise, solver, "
+     .. "standardize"},
   {"gb.gp.exact{kernel = K.rbf{}, likelihood = 3}",
    "option: gb.gp.exact: option 'likelihood' must be a gb.likelihoods value, got number 3"},
   {"gb.gp.exact{kernel = K.rbf{}, noise = {1, 2}}",

@@ -98,7 +98,7 @@ local function targets_of(self, f, y, what)
     core.raise("shape", ("%s: the model has %s, got the names of %s"):format(what, counted(tasks, "task"),
       counted(#list, "target")))
   end
-  if not tasks and #list > 1 then
+  if #list > 1 and model.class(self).observations.axes == 1 then
     core.raise("option", ("%s: %d targets are named, and this model has one output: gb.gp.multitask{tasks = %d, ...} models all")
       :format(what, #list, #list))
   end
@@ -127,7 +127,7 @@ local function of_fit(self, f, y, inputs, what)
   local own <const> = model.class(self).observations.target
   if own then return xs, own(f, targets[1], what), left end
   local all <const> = together(f, targets, dtype, "target", what)
-  local ys <const> = model.fields(self).tasks and all or named.note(all:select(2, 1):eval(), targets)
+  local ys <const> = model.class(self).observations.axes == 2 and all or named.note(all:select(2, 1):eval(), targets)
   return xs, ys, left
 end
 
@@ -247,7 +247,7 @@ function M.observed(self, x, y, o, what)
   local xs <const>, own <const> = by_name(self, x, "x", what), model.class(self).observations.target
   if own then return xs, own(x, known(model.fields(self), "y", what)[1], what), y end
   local ys <const> = by_name(self, x, "y", what)
-  return xs, model.fields(self).tasks and ys or ys:select(2, 1):eval(), y
+  return xs, model.class(self).observations.axes == 2 and ys or ys:select(2, 1):eval(), y
 end
 
 return M

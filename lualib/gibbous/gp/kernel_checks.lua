@@ -42,14 +42,21 @@ function M.rows_of_tasks(T)
   return function(i) return ("%d (task %d)"):format((i - 1) // T + 1, (i - 1) % T + 1) end
 end
 
---- The same of inputs in the long form from which cells may be missing, by the points (n, d) that they are of.
-function M.rows_of_points(long, points)
+--- What output t is called: of a model whose data have derivatives, or of tasks.
+local function output_text(t, derives)
+  if not derives then return ("task %d"):format(t) end
+  return t == 1 and "its value" or ("its derivative by column %d"):format(t - 1)
+end
+
+--- The same of inputs in the long form from which cells may be missing, by the points (n, d) that they are of; derives: the outputs
+-- are f and its derivatives.
+function M.rows_of_points(long, points, derives)
   return function(i)
     local row <const>, d <const> = long[i], points.shape[2]
     local same <const> = (points - row:slice(1, 1, d):unsqueeze(1)):abs():max(2)
     local task <const> = row[d + 1]:item() // 1
-    if same:min():item() > 0 then return ("%d of the values (task %d)"):format(i, task) end
-    return ("%d (task %d)"):format(same:argmin():item(), task)
+    if same:min():item() > 0 then return ("%d of the values (%s)"):format(i, output_text(task, derives)) end
+    return ("%d (%s)"):format(same:argmin():item(), output_text(task, derives))
   end
 end
 
@@ -68,6 +75,40 @@ function M.symmetric(k, x, row)
   local i <const>, j <const> = at // #second + 1, at % #second + 1
   core.raise("option", ("kernel %s is not symmetric: k(a, b) = %.6g, but k(b, a) = %.6g, for rows %s and %s of x"):format(
     named(own), ab[i][j]:item(), ba[i][j]:item(), row(first[i]), row(second[j])))
+end
+
+-- Half the distance of points between which derivatives are judged, in spreads of a column, and the growth of difference quotients
+-- at a quarter of it: 1 where functions have a derivative, 4 beside |x - z|, 8 beside its root; 16 where the distance is too long.
+local STEP <const>, ROUGH <const>, TOO_LONG <const> = 1e-3, 2.5, 12
+
+--- The variances (m) of difference quotients of f along column a at rows t, over 2 h.
+local function quotients(k, t, a, h)
+  local step <const> = {}
+  for j = 1, t.shape[2] do step[j] = j == a and h or 0.0 end
+  local e <const> = core.tensor(step, {dtype = "f64"})
+  local p <const>, q <const> = t + e, t - e
+  return ((k(p, p) - k(p, q) - k(q, p) + k(q, q)):detach():diagonal() / (4 * h * h)):eval()
+end
+
+--- Raises where functions of a kernel of one's own in k have no derivative along a column of x, judged at a few rows. 'what' begins
+-- the message. O(d) kernel matrices of a few rows.
+function M.differentiable(k, x, what)
+  local own <const> = own_kernels(k, {})
+  if #own == 0 or #x == 0 or core.tracing() then return end
+  local t <const> = x:detach():slice(1, 1, math.min(PROBES, #x)):to{dtype = "f64"}:eval()
+  local size <const> = k:diag(t):detach():abs():max():item()
+  for a = 1, x.shape[2] do
+    local column <const> = x:select(2, a):detach()
+    local spread <const> = #x > 1 and (column:max() - column:min()):item() or 0
+    local h <const> = STEP * (spread > 0 and spread < math.huge and spread or 1)
+    local far <const>, near <const> = quotients(k, t, a, h), quotients(k, t, a, h / 4)
+    local growth <const> = (near / far):max():item()
+    local told <const> = (far:max() * h * h):item() > ROUNDING.f64 * size
+    if told and growth > ROUGH and growth < TOO_LONG then
+      core.raise("option", ("%s: gradients: functions of kernel %s have no derivative by column %d: their difference quotients "
+        .. "grow %.2g times as variances at a quarter of the distance"):format(what, named(own), a, growth))
+    end
+  end
 end
 
 local function number_text(v) return v == v and ("%g"):format(v) or "NaN" end

@@ -256,7 +256,7 @@ end
 -- Data --------------------------------------------------------------------------------------------------------------------
 
 --- What rows of the data are called in messages; nil: by their numbers.
-function M.row_names(f) return f.points and kernel_checks.rows_of_points(f.x, f.points) or nil end
+function M.row_names(f) return f.points and kernel_checks.rows_of_points(f.x, f.points, f.kernel.row.presents) or nil end
 
 --- Settles what depends on the inputs: a lengthscale and a slope for each column, places of latent noise.
 local function resolve(f, x)

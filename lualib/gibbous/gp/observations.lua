@@ -6,25 +6,29 @@
 --                                    shape, dtype, nan
 --   fill(self, x, y, what, kept, given)   gives the model checked data; kept: rows of the 'given' ones that remain, nil: all
 --   count(y)                         observations in y; nothing: what is said where there are none
---   inputs(self, t) -> (m', d')      points t (m, d) as the model that computes takes them
---   outputs(self, record, m)         a prediction at such inputs, as the script sees it
+--   inputs(self, t, gradients) -> (m', d')   points t (m, d) as the model that computes takes them; gradients: option of predict
+--   outputs(self, record, t, gradients)   a prediction at such inputs, as the script sees it
+--   derives                          true: gradients = true asks the posterior for derivatives (gp/predict/component.lua); "held":
+--                                    the data have them; nil: predictions have none
 --   drawn(self, v, m)                functions (k, m') likewise
 --   weights(self, v)                 a value for each observation, (n), in the shape of y
---   axes                             of y
+--   axes                             of y; fits(self, x, y): where it has two, may it have that width; width: that, in messages
 --   target(frame, name, what)        the targets in a column of a frame, where they are not numbers: optional
 --   coded(record)                    the prediction as scores take it, where outputs gives another: optional
 -- This file has the form of one output: y (n), as it is.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
+local gradients <const> = require "gibbous.kernels.gradients"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local covariance <const> = require "gibbous.gp.covariance"
+local prediction <const> = require "gibbous.gp.tasks.prediction"
 local scaling <const> = require "gibbous.gp.scaling"
 
 local M <const> = {}
 
-local single <const> = {nothing = "there are no rows", axes = 1}
+local single <const> = {nothing = "there are no rows", axes = 1, derives = true}
 M.single = single
 
 function single.check(_, x, y, what, missing)
@@ -40,9 +44,11 @@ end
 
 function single.count(y) return #y end
 
-function single.inputs(_, t) return t end
+function single.inputs(_, t, derived) return derived and gradients.every(t) or t end
 
-function single.outputs(_, record) return record end
+function single.outputs(_, record, t, derived)
+  return derived and prediction(record, #t, t.shape[2] + 1, true) or record
+end
 
 function single.drawn(_, v) return v end
 

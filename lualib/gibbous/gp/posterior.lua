@@ -18,11 +18,12 @@
 --       marginal likelihood, for "loo" the negative leave-one-out predictive density. Raises option for a kind that it does not
 --       have. A solver's record goes to model.fields(self).solve_info
 --
--- query: {inputs, points, count, options, part, further}
+-- query: {inputs, points, count, options, part, gradients, further}
 --   inputs (m, d)   the points as the model that computes takes them, in the dtype that it computes in; points: as the caller
 --                   gave them; count: m
 --   options         of predict: variance, rank, precision
 --   part            which terms of the kernel the prediction is of (gp/predict/component.lua); nil: all, and the mean function
+--   gradients       true: of derivatives of f too, where the data are values (gp/predict/component.lua); nil: of values
 --   further(v, from, to) -> (c, points) or (b, c, points)   more observations than the model's (gp/exact/fantasies.lua), or nil
 -- ready: a table, with what the posterior keeps for itself and these, each optional:
 --   algorithm       text for info.algorithm ("direct"); variance ("exact"), rank, reused: of info likewise
@@ -39,6 +40,7 @@
 --   worker(self, precision, stamp) -> model       the model itself; another one that computes in other precision. stamp: nil
 --                                                 instead of anything that would have to be computed
 --   components                                    true: follows query.part; without it such queries are refused
+--   gradients                                     true: follows query.gradients; without it such queries are refused
 --   dtype                                         of all values, whatever the data's is: by default the data's
 --   check_options(o)                              raises for options of predict that it cannot follow: nothing is checked
 --   guarded(self, what, f) -> f()                 calls f; may add what helps to an error of it
@@ -84,8 +86,8 @@ function defaults.cost(_, query, key)
 end
 
 -- Those without a default.
-local OPTIONAL <const> = {components = true, dtype = true, step = true, solve = true, weights = true, correct = true,
-  leave_one_out = true}
+local OPTIONAL <const> = {components = true, gradients = true, dtype = true, step = true, solve = true, weights = true,
+  correct = true, leave_one_out = true}
 
 --- Checks a posterior and gives it the defaults of what it leaves out. Raises internal for a function that is missing or unknown.
 function M.check(of)

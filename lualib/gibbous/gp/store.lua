@@ -133,10 +133,11 @@ end
 local function data_of(r, d, m)
   local x <const>, y <const> = r:value(d.x), r:value(d.y)
   if x == nil and y == nil then return nil end
-  local axes <const> = model.class(m).observations.axes
+  local form <const> = model.class(m).observations
+  local axes <const> = form.axes
   local fits <const> = core.type(x) == "tensor" and core.type(y) == "tensor" and x.ndim == 2 and #x == #y
-    and y.ndim == axes and (axes == 1 or y.shape[2] == model.fields(m).tasks)
-  if not fits then r:fail(("its data are no x (n, d) and y (n%s)"):format(axes == 2 and ", tasks" or "")) end
+    and y.ndim == axes and (axes == 1 or form.fits(m, x, y))
+  if not fits then r:fail(("its data are no x (n, d) and y (n%s)"):format(axes == 2 and ", " .. form.width or "")) end
   return x, y
 end
 

@@ -10,6 +10,10 @@
 --   blind = true       looks at no column
 --   scaled = true      its lengthscales are in units of x: fits may start them at distances of points (gp/fit/starts.lua)
 --   own = true         made by gb.kernels.define
+--   rough              its functions have no derivative: what to take instead, or a function of the kernel that gives it, nil where
+--                      they have one
+--   presents           stands for its only part, whose parameters and paths it has (kernels/gradients.lua): a function of the
+--                      kernel that gives that part as the script gave it
 --   setup(self, o)     what else an option table asks for; 'options' are the rules of such options
 --   methods            of kernels of this kind alone
 local columns <const> = require "gibbous.kernels.columns"

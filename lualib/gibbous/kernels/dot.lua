@@ -79,6 +79,7 @@ end
 M.arc_cosine = {
   hyper = {weight_variance = 1.0, bias_variance = 1.0}, each = {weight_variance = true}, ard = {"weight_variance"},
   choices = {{"order", 1, {0, 1, 2}}},
+  rough = function(self) return self.order == 0 and "those of order 1 and more have one" or nil end,
   form = function(self, x, z)
     local u <const>, p <const> = directions(self, x)
     local v, q = u, p

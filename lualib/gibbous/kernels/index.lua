@@ -54,7 +54,7 @@ end
 
 --- B[t_i, t_j]. Of different whole numbers the squared difference is 1 or more, so relu(1 - s) says where they are equal.
 return {index = {
-  claims = true, variance = false,
+  claims = true, variance = false, rough = "tasks are numbers, not places; a model of each task has derivatives",
   choices = {{"tasks", 0, "count"}, {"rank", 1, "count"}},
   options = {weights = "any", diagonal = "any", seed = "integer"},
   setup = setup,

@@ -29,6 +29,9 @@ local settings <const> = {parts = true, active_dims = true, warp_by = true, warp
 
 function M.is(v) return type(v) == "table" and getmetatable(v) == Kernel end
 
+--- The kernel that scripts see: of one that presents its only part (kernels/gradients.lua) that part, else k itself.
+function M.presented(k) return k.row.presents and k.parts[1] or k end
+
 --- Does the library use this name itself, so that no hyper-parameter can have it?
 function M.is_taken(name)
   return settings[name] or methods[name] ~= nil or name == "kind" or name == "row" or name == "hyper"
@@ -208,6 +211,7 @@ end
 
 function Kernel.__index(self, key)
   local f <const> = fields(self)
+  if type(key) == "number" and f.row.presents then return f.parts[1][key] end
   if type(key) == "number" then
     if f.parts == nil then return key == 1 and self or nil end
     return f.parts[key]
@@ -220,12 +224,13 @@ function Kernel.__index(self, key)
     if fields(part).label == key then return part end
   end
   if is_setting(self, key) then return nil end
+  if f.row.presents then return f.parts[1][key] end
   object.no_field(name_of(self), key, names_of(self))
 end
 
 --- k.lengthscale = 0.3 gives the hyper-parameter that value, within its bounds; nothing else of a kernel changes.
 function Kernel.__newindex(self, key, v)
-  local f <const> = fields(self)
+  local f <const> = fields(M.presented(self))
   local p <const> = f.hyper[key]
   if p then
     param.set(p, v)
@@ -242,6 +247,7 @@ function Kernel.__len(self) return self.parts and #self.parts or 1 end
 
 --- Ordered {key, child} pairs for gb.params: hyper-parameters sorted by name, then parts, then a warp.
 function Kernel.__children(self)
+  if self.row.presents then return Kernel.__children(self.parts[1]) end
   local out <const>, names <const> = {}, {}
   for name in pairs(self.hyper) do
     if name ~= "variance" then names[#names + 1] = name end
@@ -320,6 +326,7 @@ local function body_text(self, cells)
 end
 
 function Kernel.__tostring(self)
+  if self.row.presents then return tostring(self.row.presents(self)) end
   local cells <const> = cells_of(self)
   local name <const> = self.label and self.label .. ":" .. self.kind or self.kind
   local text <const> = self.parts and body_text(self, cells) or ("%s{%s}"):format(name, table.concat(cells, ", "))

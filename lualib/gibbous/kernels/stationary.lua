@@ -27,6 +27,7 @@ end
 
 M.rbf = radial "rbf"                     -- exp(-r^2 / 2),  r = |x - z| / lengthscale
 M.matern12 = radial "m12"                -- exp(-r)
+M.matern12.rough = "gb.kernels.matern32 is the roughest Matern kernel whose functions have one"
 M.matern32 = radial "m32"                -- (1 + sqrt(3) r) exp(-sqrt(3) r)
 M.matern52 = radial "m52"                -- (1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)
 M.rational_quadratic = radial "rq"       -- (1 + r^2 / (2 alpha))^-alpha
@@ -112,6 +113,7 @@ end
 M.piecewise_polynomial = {
   hyper = {lengthscale = 1.0}, each = {lengthscale = true}, ard = {"lengthscale"}, scaled = true,
   choices = {{"degree", 2, {0, 1, 2, 3}}},
+  rough = function(self) return self.degree == 0 and "those of degree 1 and more have one" or nil end,
   form = function(self, x, z)
     local s <const>, c <const> = scaled_distance(self, x, z)
     local u <const> = c * s

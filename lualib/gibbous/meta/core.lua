@@ -195,6 +195,13 @@ function core.source(module) end
 --- Squared distances (n, m) of x (n, d) and y (m, d), weighted by w (d).
 function core.sqdist(x, y, w) end
 
+--- y with to[i] in the place of each placeholder from[i], which gb.empty made, of the same shapes and dtypes. Only builds.
+---@param y gibbous.tensor
+---@param from gibbous.tensor[]
+---@param to gibbous.tensor[]
+---@return gibbous.tensor
+function core.substitute(y, from, to) end
+
 --- y as it is, a function of x whose gradient goes to x by way of 'slope', the derivative of y in x: elementwise, in shapes that
 --- broadcast. The slope is computed by gradients only, and may have one itself.
 function core.with_slope(y, x, slope) end

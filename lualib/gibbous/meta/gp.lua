@@ -12,6 +12,8 @@ gb.gp = {}
 ---@field mean? gibbous.mean|function|gibbous.block  the mean of f: a function takes x (n, d) and gives (n); default: gb.means.zero()
 ---@field noise? number|gibbous.param|gibbous.tensor  variance, in units of y squared: a number is free (0 is held), a tensor (n) is known
 ---@field likelihood? gibbous.likelihood  in place of noise
+---@field gradients? boolean  true: the data have partial derivatives of f too: y is (n, 1 + d), f in the first column and its derivative by column a of x in column 1 + a, and missing = "mask" leaves out cells that are NaN; default: false
+---@field gradient_noise? number|gibbous.param|number[]  variance of the noise of derivatives, in units of y squared over those of x squared; a list has one a column; default: one a column, which a fit chooses
 ---@field solver? string|gibbous.solver  "auto", "direct", a name or value of gb.solvers; default: "auto"
 ---@field standardize? boolean|gibbous.standardize.options  true: the model scales inputs and targets to mean 0 and standard deviation 1; kernel, mean and a noise that is a number are then of the scaled data; all that is asked and answered is in the units of the data
 
@@ -21,10 +23,12 @@ gb.gp = {}
 
 --- Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel). "direct" factors the (n, n) covariance; "cg" streams it through
 --- conjugate gradients and never stores it; "auto" takes the faster that fits the memory. The model copies what it is given: only
---- gb.params and networks stay shared. Without data it is the prior.
+--- gb.params and networks stay shared. Without data it is the prior. With gradients = true it is conditioned on values and derivatives,
+--- whatever differentiable kernel it has: N values of both cost what N points do. Its predictions are of both, (m, 1 + d).
 ---@param o gibbous.gp.exact.options
 ---@return gibbous.gp.exact
---- Errors: option.
+--- Errors: option, also where functions of the kernel have no derivative.
+--- Source: Solak, Murray-Smith, Leithead, Leith & Rasmussen (2003), Derivative observations in Gaussian process models of dynamic systems.
 ---@see model:fit
 ---```lua
 --- local x = gb.linspace(0, 6, 30)
@@ -34,6 +38,9 @@ gb.gp = {}
 --- local s = gb.gp.exact{kernel = gb.kernels.rbf{}, standardize = true}
 --- s:fit(1000 * x, 20 + 5 * x:sin(), {steps = 20})
 --- print(s:predict(gb.tensor{1500, 2500}).mean, s:value "kernel.lengthscale")
+--- local g = gb.gp.exact{kernel = gb.kernels.matern52{}, gradients = true, noise = 0.01}
+--- g:fit(x, gb.stack({x:sin(), x:cos()}, 2), {steps = 20})
+--- print(g:predict(gb.tensor{1.5, 2.5}).mean)
 ---```
 function gb.gp.exact(o) end
 
@@ -218,6 +225,22 @@ local multitask = {}
 ---```
 function multitask:remove(rows) end
 
+--- A model of values and derivatives, as gb.gp.exact{gradients = true} makes it; kernel and mean are those of f. Its likelihood has
+--- noise, of values, and gradient_noise, of derivatives; its y is (n, 1 + d).
+---@class gibbous.gp.gradients: gibbous.model
+local gradients = {}
+
+--- A new model without these rows of the data, as of gb.gp.exact; the next prediction begins anew.
+---@param rows integer|integer[]|gibbous.tensor  numbers of rows, from 1, each once
+---@return gibbous.gp.gradients
+--- Cost: that of a fit without steps. Errors: index where there is no such row; option; not_pd.
+---```lua
+--- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, gradients = true}
+--- m:fit(gb.tensor{0, 1, 2}, gb.tensor{{0, 1}, {1, 0}, {0, -1}}, {steps = 3})
+--- print(#m:remove{3}.x)
+---```
+function gradients:remove(rows) end
+
 ---@class gibbous.model.fit.options
 ---@field method? "lbfgs"|"adam"|"sgd"  default: "lbfgs"
 ---@field steps? integer  at most; default: 200, of "adam" and "sgd" 500
@@ -259,6 +282,7 @@ function model:fit(x, y, o) end
 
 ---@class gibbous.model.predict.options
 ---@field kernel? string|gibbous.kernel|table  a part of the kernel, or a list of parts: f is their part of the sum, without the mean function and noise. A part is a name given by k:named, a path ("kernel[2]") or m.kernel.trend itself; a factor of a product is none
+---@field gradients? boolean  true, of a model of gb.gp.exact: of f and its partial derivatives: mean, f_var and y_var are (m, 1 + d), f in the first column and its derivative by column a of x in column 1 + a, f_cov (m (1 + d), m (1 + d)) point by point; y_var of derivatives is f_var where the data are values. false: of f alone, by a model whose data have derivatives; default: true of such a model
 ---@field variance? "exact"|"cached"  "cached": f_var in O(n rank m), at most f_var_bound too large; default: "exact"
 ---@field rank? integer  of the cache; default: 100
 ---@field precision? "f32"|"f64"  for f32 data; default: f64 where f32 could lose the variance
@@ -278,6 +302,8 @@ function model:fit(x, y, o) end
 --- local k = gb.kernels.rbf{lengthscale = 5}:named "trend" + gb.kernels.periodic{}:named "season"
 --- local s = gb.gp.exact{kernel = k, noise = 0.1}:condition(gb.tensor{0, 1, 2}, gb.tensor{0, 1, 0})
 --- print(s:predict(gb.tensor{0.5}, {kernel = "trend"}).mean, s:predict(gb.tensor{0.5}, {kernel = s.kernel.season}).f_var)
+--- local slope = m:predict(gb.tensor{0.5, 1.5}, {gradients = true})
+--- print(slope.mean:select(2, 2), slope.f_var:select(2, 2):sqrt())
 ---```
 function model:predict(x, o) end
 

@@ -268,6 +268,16 @@ function gb.likelihoods.fields(l) end
 ---```
 function gb.likelihoods.new(f) end
 
+--- Noise of values and of derivatives; for the library: gb.gp.exact{gradients = true, noise = ..., gradient_noise = ...} makes it.
+---@param noise number|gibbous.param|nil  of values, in units of y squared; nil: a fit chooses
+---@param gradient_noise number|gibbous.param|number[]|nil  of derivatives, in those over units of x squared; a list has one a column
+---@param what string  begins messages
+---@return gibbous.likelihood
+---```lua
+--- print(gb.likelihoods.of_gradients(0.1, {0.2, 0.3}, "example"))
+---```
+function gb.likelihoods.of_gradients(noise, gradient_noise, what) end
+
 --- Do the values of y vary, but for rounding? Evaluates.
 ---@param y gibbous.tensor
 ---@return boolean

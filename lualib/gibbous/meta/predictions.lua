@@ -118,6 +118,7 @@ local draw = {}
 ---@field n integer  values of y
 ---@field masked integer  values of y left out by missing = "mask"
 ---@field tasks integer?  of a model of several outputs
+---@field derivatives integer?  of a model of values and derivatives: how many of the n are derivatives
 ---@field approximation gibbous.bounds?  of a sparse model: what was approximated, by how much
 ---@field seconds number  it took
 ---@field bytes integer  the most held since the report was last reset

@@ -96,7 +96,7 @@ describe("the file of a model", function()
       {"mean", gb.means, "define fields is of resolve with_task", {
         zero = gb.means.zero(), constant = gb.means.constant(2), linear = gb.means.linear{slope = {1, 2}, offset = 3},
         composite = 2 * (gb.means.constant(2) + gb.means.zero())}},
-      {"likelihood", gb.likelihoods, "define fields is is_gaussian laplace new varies", {
+      {"likelihood", gb.likelihoods, "define fields is is_gaussian laplace new of_gradients varies", {
         bernoulli = gb.likelihoods.bernoulli{link = "logit"}, beta = gb.likelihoods.beta{concentration = 3},
         exponential = gb.likelihoods.exponential{points = 30}, gamma = gb.likelihoods.gamma{shape = 2},
         negative_binomial = gb.likelihoods.negative_binomial{dispersion = 0.5}, ordinal = gb.likelihoods.ordinal{cuts = {0, 1, 3}},

@@ -2,6 +2,7 @@
 -- is computed for it. Products and factors are planned; the steps of a solve are those of the model's last one, or a guess from
 -- the conditioning of the covariance, which is a bound: text says which.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local solver_choice <const> = require "gibbous.gp.exact.solver_choice"
@@ -80,17 +81,18 @@ local function preparation(f, self, solver)
 end
 
 --- What the field takes besides, once the model is prepared.
-local function field_of(f, t, o, key, solver)
-  local n <const>, m <const>, wide <const> = #f.x, #t, {dtype = f.x.dtype}
+local function field_of(f, query, o, key, solver)
+  local t <const>, kernel <const>, x <const> = query.inputs, component.kernel(query, f.kernel), component.data(query, f.x)
+  local n <const>, m <const>, wide <const> = #x, #t, {dtype = x.dtype}
   if key == "mean" then
-    local w <const> = planned{f.mean(t), f.kernel(t, f.x):matmul(core.empty(n, wide))}
+    local w <const> = planned{component.mean(query, f.mean, t), kernel(t, x):matmul(core.empty(n, wide))}
     w.text = "a pass over all pairs"
     return w
   end
   if o.variance == "cached" then
     local rank <const> = math.min(n, o.rank or 100)
     local make <const> = planned{f.kernel(f.x):matmul(core.empty(n, rank, wide))}
-    local use <const> = planned{core.empty(rank, n, wide):matmul(f.kernel(f.x, t))}
+    local use <const> = planned{core.empty(rank, n, wide):matmul(kernel(x, t))}
     return {seconds = sum(make.seconds and 3 * make.seconds, use.seconds), text = ("a cache of rank %d"):format(rank),
       bytes = math.max(make.bytes, use.bytes) + 8 * n * 4 * rank}
   end
@@ -98,7 +100,7 @@ local function field_of(f, t, o, key, solver)
     return solves(f, solver, m)
   end
   local how <const> = variance.direct(core.empty(n, n, wide))
-  local function cross() return f.kernel(t, f.x) end
+  local function cross() return kernel(t, x) end
   local w <const> = planned{(key == "f_cov" and how.joint or how.explained)(cross, m)}
   w.text = "triangular solves"
   return w
@@ -117,24 +119,24 @@ end
 -- Cheaper ways --------------------------------------------------------------------------------------------------------------
 
 --- The same by a factor; nil where memory does not hold it.
-local function by_factor(f, self, t, key)
+local function by_factor(f, self, query, key)
   local ok <const>, w <const> = pcall(function()
-    return followed(preparation({x = f.x}, self), field_of(f, t, {}, key))
+    return followed(preparation({x = f.x}, self), field_of(f, query, {}, key))
   end)
   return ok and w.minimum <= core.memory.room() and w or nil
 end
 
 --- What takes less than 'seconds', as options of predict and of the model.
-local function cheaper(f, self, t, o, key, seconds)
-  local ways <const> = {}
+local function cheaper(f, self, query, key, seconds)
+  local ways <const>, o <const> = {}, query.options
   local function offer(text, w)
     if w and w.seconds and w.seconds < seconds then ways[#ways + 1] = text:format(time_text(w.seconds)) end
   end
   if key ~= "mean" and o.variance ~= "cached" then
     offer('variance = "cached" takes about %s; p.f_var_bound bounds their excess',
-      field_of(f, t, {variance = "cached", rank = o.rank}, key, f.active))
+      field_of(f, query, {variance = "cached", rank = o.rank}, key, f.active))
   end
-  if algorithm.takes_steps(f.active) then offer('solver = "direct" takes about %s', by_factor(f, self, t, key)) end
+  if algorithm.takes_steps(f.active) then offer('solver = "direct" takes about %s', by_factor(f, self, query, key)) end
   ways[#ways + 1] = "time is proportional to the points"
   return table.concat(ways, "; ")
 end
@@ -145,21 +147,24 @@ local NAMES <const> = {mean = "the mean", f_var = "the variances", f_cov = "the 
   f_var_bound = "the bounds of variances"}
 
 --- Of fantasies of a model without data.
-local function prior_of(f, t, key)
-  local w <const> = planned{key == "f_cov" and f.kernel(t) or f.kernel:diag(t)}
+local function prior_of(f, query, key)
+  local t <const>, kernel <const> = query.inputs, component.kernel(query, f.kernel)
+  local w <const> = planned{key == "f_cov" and kernel(t) or kernel:diag(t)}
   return {what = ("%s of %s: fantasies of the prior"):format(NAMES[key], counted(#t, "point")), bytes = w.bytes,
     minimum = w.minimum, kept = w.bytes, seconds = w.seconds}
 end
 
 --- What 'key' of a prediction of the model at t takes: {what, bytes, minimum, kept, seconds}, as gb.plan wants it. o: the options
--- of predict; columns: right-hand sides besides, of fantasies. Nothing is computed, and the model stays as it is.
-function M.of(self, t, o, key, columns)
+-- of predict; columns: right-hand sides besides, of fantasies; query: the whole of what is asked (gp/posterior.lua), where that is
+-- more. Nothing is computed, and the model stays as it is.
+function M.of(self, t, o, key, columns, query)
+  query = query or {inputs = t, options = o}
   core.know_rates()
   local held <const> = model.with_data_of(self)
   local f <const> = model.fields(held)
-  if f.x == nil or #f.x == 0 then return prior_of(f, t, key) end
+  if f.x == nil or #f.x == 0 then return prior_of(f, query, key) end
   f.active = f.active or objective.decide(held, nil, true)
-  local first, own = preparation(f, held, f.active), field_of(f, t, o, key, f.active)
+  local first, own = preparation(f, held, f.active), field_of(f, query, o, key, f.active)
   if columns and algorithm.takes_steps(f.active) then first = followed(first, solves(f, f.active, columns)) end
   local all <const> = followed(first, own)
   local seconds <const>, text = all.seconds, all.text
@@ -167,17 +172,17 @@ function M.of(self, t, o, key, columns)
   local value <const> = (t.dtype == "f32" and 4 or 8) * (key == "f_cov" and #t * #t or #t)
   local what = ("%s of %s: %s%s"):format(NAMES[key], counted(#t, "point"),
     seconds and "about " .. time_text(seconds) .. ", " or "", text)
-  if seconds and seconds >= LONG then what = ("%s. Less: %s"):format(what, cheaper(f, held, t, o, key, seconds)) end
+  if seconds and seconds >= LONG then what = ("%s. Less: %s"):format(what, cheaper(f, held, query, key, seconds)) end
   return {what = what, bytes = all.bytes, minimum = all.minimum or all.bytes, kept = (all.kept or 0) + value, seconds = seconds}
 end
 
 local told = false
 
 --- Says once on stderr, before it begins, that a field takes hours, and what takes less.
-function M.announce(self, t, o, key, columns)
+function M.announce(self, t, o, key, columns, query)
   local f <const> = model.fields(self)
   if told or f.x == nil or #f.x * #f.x * #t < SMALL then return end
-  local ok <const>, w <const> = pcall(M.of, self, t, o, key, columns)
+  local ok <const>, w <const> = pcall(M.of, self, t, o, key, columns, query)
   if not (ok and w.seconds and w.seconds >= LONG) then return end
   told = true
   io.stderr:write("gibbous: ", w.what, "\n")

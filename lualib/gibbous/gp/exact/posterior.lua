@@ -14,7 +14,7 @@ local variance <const> = require "gibbous.gp.exact.variance"
 
 local DEFAULT_RANK <const> = 100
 
-local M <const> = {worker = precision_twin, components = true}
+local M <const> = {worker = precision_twin, components = true, gradients = true}
 
 --- Rows from..to of the points of a query.
 local function some(query, from, to)
@@ -37,7 +37,8 @@ function M.prepare(self, query)
   local f <const> = model.fields(self)
   local state <const>, reused <const> = cache.of(self)
   local how <const> = variances(self, state, query)
-  local kernel <const>, x <const> = component.kernel(query, f.kernel), f.x      -- of now, whatever the model is fitted to later
+  -- of now, whatever the model is fitted to later
+  local kernel <const>, x <const> = component.kernel(query, f.kernel), component.data(query, f.x)
   local function cross(from, to) return kernel(some(query, from, to), x) end
   return {state = state, how = how, cross = cross, reused = reused, solve = state.solve, converged = state.converged, count = #x,
     algorithm = state.system and tostring(f.active) or "direct", variance = query.options.variance, rank = how.rank,
@@ -47,7 +48,7 @@ end
 
 function M.mean(self, ready, query)
   local f <const> = model.fields(self)
-  local cross <const> = component.kernel(query, f.kernel)(query.inputs, f.x)
+  local cross <const> = component.kernel(query, f.kernel)(query.inputs, component.data(query, f.x))
   return component.mean(query, f.mean, query.inputs) + cross:matmul(ready.state.alpha)
 end
 
@@ -69,9 +70,9 @@ function M.guarded(self, what, f) return objective.guarded(self, what, f) end
 
 function M.step(self, solver, kind) return objective.plan_of_step(self, solver, kind) end
 
-function M.cost(self, query, key) return forecast.of(self, query.inputs, query.options, key) end
+function M.cost(self, query, key) return forecast.of(self, query.inputs, query.options, key, nil, query) end
 
-function M.announce(self, query, key) forecast.announce(self, query.inputs, query.options, key) end
+function M.announce(self, query, key) forecast.announce(self, query.inputs, query.options, key, nil, query) end
 
 --- C^-1 b for b (n, r), computed and held, and the solver's record.
 function M.solve(self, b)

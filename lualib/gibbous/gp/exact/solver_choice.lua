@@ -6,6 +6,7 @@
 -- step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
 -- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local counted <const> = require "gibbous.counted"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
@@ -101,8 +102,11 @@ function M.within(self, solver, step, budget)
   return need and need <= budget and usual or algorithm.with_options(solver, {precond = p:within(0)})
 end
 
-local function refuse(what, need, have)
-  core.raise("refused", ("%s: needs %s, the budget is %s"):format(what, bytes_text(need), bytes_text(have)),
+--- f: the fields of the model. Where its data have derivatives, the rows are told, which are more than its points.
+local function refuse(f, what, need, have)
+  local slopes <const> = f.likelihood.kind == "gradients" and f.likelihood:derivatives()
+  local rows <const> = slopes and (" for %s and %s"):format(counted(#f.x - slopes, "value"), counted(slopes, "derivative")) or ""
+  core.raise("refused", ("%s: needs %s%s, the budget is %s"):format(what, bytes_text(need), rows, bytes_text(have)),
     {need = need, have = have, minimum = need})
 end
 
@@ -110,7 +114,7 @@ end
 function M.check_budget(self, solver, step, budget, what)
   local cost <const> = product(model.fields(self), solver, step, budget)
   local need <const> = cost.bytes or cost.minimum
-  if need and need > budget then refuse(what, need, budget) end
+  if need and need > budget then refuse(model.fields(self), what, need, budget) end
 end
 
 --- Steps of a solve for the residual and a few random columns at NOISE_SHARE of the noise; nil if that takes more than 'most'.
@@ -195,7 +199,7 @@ function M.decide(self, step, budget, untried)
   local reason, chosen = quick and "exact and quick enough" or "exact and no slower", "direct"
   local least <const> = iterative.bytes or iterative.minimum
   if direct.refused and (iterative.refused or least and least > budget) then
-    refuse("fit", math.min(direct.minimum or math.huge, least or math.huge), budget)
+    refuse(f, "fit", math.min(direct.minimum or math.huge, least or math.huge), budget)
   elseif direct.refused then
     chosen, reason = solver, "direct does not fit the budget"
   elseif direct.seconds and iterative.steps and not iterative.at_least and iterative.bytes <= budget then

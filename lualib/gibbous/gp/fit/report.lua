@@ -34,12 +34,13 @@ local parameter_values <const> = require "gibbous.gp.report.values"
 ---@field seed integer          of the starts and the probes
 ---@field n integer             values of y; masked: those left out by missing = "mask"
 ---@field tasks integer|nil     of a model of several outputs
+---@field derivatives integer|nil of a model whose data have derivatives: how many of the n are such
 ---@field seconds number
 ---@field bytes integer         most bytes held since the report was last reset
 ---@field interrupted boolean
 ---@field method string
 local Info <const> = object.record("gibbous.info", "the report of a fit",
-  "gradient_norm log_likelihood_error noise_floor tasks why approximation")
+  "gradient_norm log_likelihood_error noise_floor tasks derivatives why approximation")
 
 -- Objectives in words.
 local WHAT <const> = {mll = "log marginal likelihood", loo = "leave-one-out density",
@@ -71,13 +72,18 @@ local function warnings(self)
   return out
 end
 
+--- What was fitted.
+local function data_text(info)
+  local slopes <const> = info.derivatives
+  if slopes then return ("%s and %s"):format(counted(info.n - slopes, "value"), counted(slopes, "derivative")) end
+  return info.tasks and ("%s of %s"):format(counted(info.n, "value"), counted(info.tasks, "task")) or counted(info.n, "point")
+end
+
 function Info.__tostring(self)
   local what <const> = WHAT[self.objective]
   local likelihood <const> = self.log_likelihood > -math.huge and ("%s %.4f"):format(what, self.log_likelihood)
     or "stopped before the first " .. what
-  local data <const> = self.tasks and ("%s of %s"):format(counted(self.n, "value"), counted(self.tasks, "task"))
-    or counted(self.n, "point")
-  local text = ("fit of %s, %s: %s (%s), %s, %s, %s, %.2f s"):format(data, self.solver,
+  local text = ("fit of %s, %s: %s (%s), %s, %s, %s, %.2f s"):format(data_text(self), self.solver,
     self.converged and "converged" or "not converged", self.reason, likelihood,
     counted(self.iterations, "step"), counted(self.evaluations, "evaluation"), self.seconds)
   if self.log_likelihood_error then text = text .. ("; standard error of the likelihood %.2g"):format(self.log_likelihood_error) end
@@ -130,7 +136,9 @@ return function(self, best, total, more)
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,
     solver = algorithm.is_iterative(f.active) and tostring(f.active) or f.active, why = f.choice, solve_log = more.log,
-    history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks, masked = more.masked, seconds = more.seconds,
+    history = more.history, seed = more.seed, n = #f.x, tasks = f.of_tasks,
+    derivatives = f.likelihood.kind == "gradients" and f.likelihood:derivatives() or nil, masked = more.masked,
+    seconds = more.seconds,
     parameters = parameter_values(self), interrupted = best.interrupted or false,
     method = best.method, bytes = core.memory.report().peak}, Info)
   out.approximation = model.posterior(self).approximation(self)

@@ -161,13 +161,32 @@ local function of_latent(f, out)
   return out
 end
 
+--- The rows of the data that are values of f, x and y; the scale of the noise of the others, derivatives, is noted in 'out'. Where
+-- there is one value at most, all rows.
+local function values_of(f, out)
+  local noise <const> = f.likelihood.kind == "gradients" and f.likelihood.gradient_noise
+  if not noise then return f.x, f.y end
+  local kinds <const>, rows <const> = f.x:select(2, f.x.shape[2]):totable(), {}
+  local sum, count = 0.0, 0
+  for i, v in ipairs(f.y:totable()) do
+    if kinds[i] == 1 then rows[#rows + 1] = i else sum, count = sum + v * v, count + 1 end
+  end
+  if sum > 0 and sum < math.huge then
+    out[noise] = noise.ndim == 0 and NOISE * sum / count or core.full(noise.value.shape, NOISE * sum / count, {dtype = "f64"})
+  end
+  if #rows < 2 then return f.x, f.y end
+  local at <const> = core.tensor(rows, {dtype = "i64"})
+  return f.x:index(1, at):eval(), f.y:index(1, at):eval()
+end
+
 --- The scale of the parameters of a model with data, by parameter: numbers, lists or tensors; those of other kinds have none.
 function M.scales(self)
   local f <const> = model.fields(self)
   local out <const> = {}
   if not likelihoods.is_gaussian(f.likelihood) then return of_latent(f, out) end
-  local y <const> = f.y:to{dtype = "f64"}
-  local level <const>, rest = level_of(f.mean), y - f.mean(f.x):detach():to{dtype = "f64"}
+  local x <const>, own <const> = values_of(f, out)
+  local y <const> = own:to{dtype = "f64"}
+  local level <const>, rest = level_of(f.mean), y - f.mean(x):detach():to{dtype = "f64"}
   if level then
     local off <const> = rest:mean():item()
     out[level], rest = level.value:item() + off, rest - off
@@ -177,7 +196,7 @@ function M.scales(self)
   local noise <const> = NOISE * (spread > 0 and spread < amount and spread or amount)
   local p <const> = f.likelihood.noise
   if param.is(p) then out[p] = noise end
-  visit(out, f.kernel, some_rows(f.x), kernel.outer_claims(f.kernel, f.x.shape[2]), amount, noise)
+  visit(out, f.kernel, some_rows(x), kernel.outer_claims(f.kernel, x.shape[2]), amount, noise)
   return out
 end
 

@@ -36,6 +36,7 @@ local function of_prior(self, query, at)
   local kernel <const>, likelihood <const> = component.kernel(query, f.kernel), f.likelihood
   local bare <const> = f.x == nil or #f.x == 0
   local rows <const> = f.of_tasks and kernel_checks.rows_of_tasks(f.of_tasks)
+    or kernel.row.presents and kernel_checks.rows_of_points(t, query.points, true) or nil
   local latents <const> = likelihoods.is_gaussian(likelihood) and 1 or likelihood:latents()
   --- A value a point for each latent function, (m) or (m, latents).
   local function of_each(v)
@@ -50,7 +51,7 @@ local function of_prior(self, query, at)
       return at(kernel, t)
     end,
     fault = function() return at(kernel_checks.not_finite, kernel, t, rows) end,
-    noise = function() return likelihoods.is_gaussian(likelihood) and at(likelihood.new_variance, likelihood, t) or nil end,
+    noise = function() return likelihoods.is_gaussian(likelihood) and at(component.noise, query, likelihood) or nil end,
     info = {algorithm = "prior", variance = "exact", precision = t.dtype, converged = true, reused = false},
   }
 end

@@ -10,7 +10,7 @@ local named <const> = require "gibbous.frame.named"
 local parts <const> = require "gibbous.gp.tasks.parts"
 local task_prediction <const> = require "gibbous.gp.tasks.prediction"
 
-local M <const> = {nothing = "there are no values", axes = 2}
+local M <const> = {nothing = "there are no values", axes = 2, width = "tasks"}
 
 local function isnan(t) return ~t:eq(t) end
 
@@ -27,34 +27,44 @@ local function first(mask)
   return at // mask.shape[2] + 1, at % mask.shape[2] + 1
 end
 
-local function refuse(mask, what, kind, hint, names)
-  local row <const>, task <const> = first(mask)
+--- told(column): what a column of y is called in messages.
+local function refuse(mask, what, kind, hint, told)
+  local row <const>, column <const> = first(mask)
   local number <const> = count(mask)
-  core.raise("nan", ("%s: y is %s in %s, the first in row %d, task %s%s"):format(what, kind, counted(number, "cell"),
-    row, names and ("'%s'"):format(names[task]) or task, hint or ""), {row = row, column = task, count = number})
+  core.raise("nan", ("%s: y is %s in %s, the first in row %d, %s%s"):format(what, kind, counted(number, "cell"),
+    row, told(column), hint or ""), {row = row, column = column, count = number})
 end
 
---- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask".
-function M.check(self, x, y, what, missing)
-  local f <const> = model.fields(self)
+--- x (n, d) or (n), finite, and y (n, T) of one float dtype, finite except for cells that are NaN if missing is "mask". columns:
+-- what they are, in messages; T(x): their number, for x (n, d); told: as of refuse.
+function M.check_cells(x, y, T, what, missing, columns, told)
   local t <const> = data.observations(y, what)
   local inputs <const> = x
   x = kernels.points(x, what .. ": x")
   data.check_home(what, x, t)
-  if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= f.tasks then
-    core.raise("shape", ("%s: x has %s, y must be (%d, %d), a column a task, got shape %s beside x %s"):format(what,
-      counted(#x, "row"), #x, f.tasks, core.told(t), core.told(inputs)))
+  local width <const> = T(x)
+  if t.ndim ~= 2 or #t ~= #x or t.shape[2] ~= width then
+    core.raise("shape", ("%s: x has %s, y must be (%d, %d), %s, got shape %s beside x %s"):format(what,
+      counted(#x, "row"), #x, width, columns, core.told(t), core.told(inputs)))
   end
   if t.dtype ~= x.dtype then data.refuse_dtypes(x, t, what) end
   x = data.check(named.carry(inputs, x), core.zeros(#x, {dtype = x.dtype}), what)
   if #x == 0 then return x:eval(), t:eval() end
   local absent <const> = isnan(t)
   if missing ~= "mask" and absent:any() then
-    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out', named.of(y))
+    refuse(absent, what, "NaN", '; missing = "mask" leaves such cells out', told)
   end
   local infinite <const> = ~(t:isfinite() | absent)
-  if infinite:any() then refuse(infinite, what, "infinite", nil, named.of(y)) end
+  if infinite:any() then refuse(infinite, what, "infinite", nil, told) end
   return x:eval(), t:eval()
+end
+
+function M.check(self, x, y, what, missing)
+  local T <const> = model.fields(self).tasks
+  return M.check_cells(x, y, function() return T end, what, missing, "a column a task", function(task)
+    local names <const> = named.of(y)
+    return "task " .. (names and ("'%s'"):format(names[task]) or task)
+  end)
 end
 
 --- The long form of all cells: x (n T, d + 1), and y (n T), NaN where there is no value.
@@ -86,11 +96,14 @@ function M.fill(self, x, y, what)
   model.set_data(model.core(self), rows, known)
 end
 
+--- May y have this width, for inputs x?
+function M.fits(self, _, y) return y.shape[2] == model.fields(self).tasks end
+
 -- Predictions ---------------------------------------------------------------------------------------------------------
 
 function M.inputs(self, t) return parts.every(t, model.fields(self).tasks) end
 
-function M.outputs(self, record, m) return task_prediction(record, m, model.fields(self).tasks) end
+function M.outputs(self, record, t) return task_prediction(record, #t, model.fields(self).tasks) end
 
 function M.drawn(self, v, m) return v:reshape(v.shape[1], m, model.fields(self).tasks) end
 

@@ -2,6 +2,7 @@
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local gradients <const> = require "gibbous.kernels.gradients"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"
 local likelihoods <const> = require "gibbous.likelihoods"
@@ -28,22 +29,6 @@ end
 
 -- Kernels -------------------------------------------------------------------------------------------------------------
 
---- A copy of k in which columns counted from the end leave the last one out.
-local function shifted(k)
-  local out <const> = kernel.clone(k)
-  local f <const> = kernel.fields(out)
-  if k.active_dims then
-    f.active_dims = {}
-    for i, at in ipairs(k.active_dims) do f.active_dims[i] = at < 0 and at - 1 or at end
-  end
-  if k.column and k.column < 0 then f.column = k.column - 1 end
-  if k.parts and not k.warp_by then
-    f.parts = {}
-    for i, part in ipairs(k.parts) do f.parts[i] = shifted(part) end
-  end
-  return out
-end
-
 local function holds_white(k)
   for _, part in ipairs(k.parts or {}) do
     if holds_white(part) then return true end
@@ -57,7 +42,7 @@ function M.product(k, T, rank, weights)
   if holds_white(k) then
     core.raise("option", "gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel")
   end
-  local points <const>, tasks_kernel <const> = shifted(k), kernels.index{tasks = T, rank = rank}
+  local points <const>, tasks_kernel <const> = gradients.shifted(k), kernels.index{tasks = T, rank = rank}
   if weights and rank > 0 then
     tasks_kernel.hyper.weights = param.set_open(param.hyper(weights, "weights", {name = "weights"}, 2), true)
   end

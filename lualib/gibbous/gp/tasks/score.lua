@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
-local observations <const> = require "gibbous.gp.tasks.observations"
+local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local options <const> = require "gibbous.options"
 
@@ -44,6 +44,7 @@ local methods <const> = {}
 function methods.score(self, x, y, o)
   x, y, o = frames.observed(self, x, y, o, "score")
   o = options.parse(o, {missing = data.missing}, "score")
+  local observations <const> = model.class(self).observations
   local xs <const>, ys <const> = observations.check(self, x, y, "score", o.missing)
   if observations.count(ys) == 0 then core.raise("shape", "score: there are no values to score") end
   local p <const> = self:predict(xs)
@@ -51,9 +52,9 @@ function methods.score(self, x, y, o)
   local e <const>, var <const> = core.where(known, ys, p.mean) - p.mean, p.y_var
   local out <const> = figures(e, var, known, observations.count(ys))
   out.tasks, out.converged = {}, p.converged
-  for t = 1, self.tasks do
+  for t = 1, ys.shape[2] do
     out.tasks[t] = figures(e:select(2, t), var:select(2, t), known:select(2, t), observations.count(ys:select(2, t)))
-    out.tasks[t].name = named.column(self.y, t)
+    out.tasks[t].name = named.column(self.y, t) or observations.name and observations.name(t)
   end
   return setmetatable(out, Score)
 end
