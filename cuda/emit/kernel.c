@@ -366,7 +366,7 @@ static void emit_rows (gb_emission *e) {
   if (e->f->symmetric)
     gb_text_line(&e->text, "const int64_t from = (int64_t)(first_super * %d + part) * %d;",
                  GB_SUPER / GB_CANON, GB_CANON);
-  else gb_text_line(&e->text, "const int64_t from = (int64_t)part * %d;", GB_CANON);
+  else gb_text_line(&e->text, "const int64_t from = (int64_t)(p.part + part) * %d;", GB_CANON);
   gb_text_line(&e->text, "const int64_t to = from + %d < ntile ? from + %d : ntile;", GB_CANON, GB_CANON);
   if (e->f->symmetric) gb_text_line(&e->text, "const int64_t block = (rows + own) / %d * %d;", GB_TI, GB_TI);
   begin_pieces(e);

@@ -7,9 +7,10 @@ enum {
   PANEL = 16 << 20,  /* least bytes of chains and totals at once */
   LARGE = 256 << 20, /* most */
   SHARE = 256,       /* of the device's memory, between them */
-  DIVIDED =
-      64
-      << 20, /* least of a symmetric combination that has more: its panels are triangles, which have ends to fill */
+  TOTALS = 1 << 18,  /* of a panel: a thread each, enough to hide the latency of memory */
+  PARTS = 32,        /* least parts of such a panel, unless all are fewer */
+  /* Least bytes of a symmetric combination that has more: its panels are triangles, which have ends to fill. */
+  DIVIDED = 64 << 20,
   REGISTERS = 16 << 20, /* bytes of registers that do not fit into shared memory */
   SHARED = 48 << 10,    /* bytes of shared memory that every block can have */
 };
@@ -96,6 +97,16 @@ static size_t room_of_panel (const gb_cuda *gpu) {
   return gpu->panel != 0 ? gpu->panel : at_most(at_least(gpu->total / SHARE, PANEL), LARGE);
 }
 
+/* Rows whose parts do not all fit: few parts of many units, rather than all parts of few. */
+static void choose_range (gb_cuda_layout *l, const gb_cuda *gpu, size_t most) {
+  const gb_cuda_program *p = &l->p;
+  const size_t one = bytes_of_units(p, 1), wanted = gb_cuda_ceiling(TOTALS, p->each * p->words);
+  const size_t fit = most / (one * (gpu->panel != 0 ? 1 : PARTS));
+  const size_t units = at_most(at_least(at_most(wanted, fit), 1), l->all);
+  l->panel = l->group = gb_cuda_ceiling(l->all, gb_cuda_ceiling(l->all, units));
+  l->range = at_most(at_least(most / (l->panel * one), 2) - 1, p->parts);
+}
+
 /* As many units as fit, at least one. A symmetric walk takes whole combinations, or divides one. */
 static void choose_panel (gb_cuda_layout *l, const gb_cuda *gpu) {
   const gb_cuda_program *p = &l->p;
@@ -107,6 +118,9 @@ static void choose_panel (gb_cuda_layout *l, const gb_cuda *gpu) {
              : one == 0 ? l->all
                         : at_most(at_least(most / one, 1) * step, l->all);
   l->group = l->divided ? p->per : l->panel;
+  l->range = p->parts;
+  const bool rows = p->reach == GB_CUDA_ROW && p->mirrors == 0;
+  if (rows && p->parts > 1 && l->panel < l->all) choose_range(l, gpu, most);
 }
 
 /* A panel of one combination has the chains of its rows from the diagonal on, and the mirrored ones of all rows behind. */
@@ -121,13 +135,22 @@ static void enter_divided (const gb_cuda_layout *l, size_t unit, gb_cuda_program
 
 void gb_cuda_enter_panel (const gb_cuda_layout *l, size_t unit, gb_cuda_program *p) {
   p->unit = unit;
+  p->part = 0;
   if (l->divided) enter_divided(l, unit, p);
-  else p->units = p->wide = at_most(l->panel, l->all - unit);
+  else p->units = p->wide = at_most(l->panel, l->all - unit), p->parts = l->range;
+}
+
+bool gb_cuda_enter_parts (const gb_cuda_layout *l, gb_cuda_program *p) {
+  if (l->divided || p->part + p->parts >= l->p.parts) return false;
+  p->part += p->parts;
+  p->parts = at_most(l->range, l->p.parts - p->part);
+  return true;
 }
 
 double gb_cuda_share_of_panel (const gb_cuda_layout *l, const gb_cuda_program *p) {
   const double units = (double)p->units, wide = (double)p->wide;
-  return (l->divided ? units * (2 * wide - units) / (double)p->per : units) / (double)l->all;
+  if (l->divided) return units * (2 * wide - units) / (double)p->per / (double)l->all;
+  return units / (double)l->all * (l->p.parts == 0 ? 1 : (double)p->parts / (double)l->p.parts);
 }
 
 /* Bytes of the chains of the largest panel. */

@@ -13,6 +13,7 @@ typedef struct gb_cuda_layout {
   gb_cuda_program p; /* all but addresses and what differs between panels */
   size_t all;        /* units of the domain */
   size_t panel;      /* units at once; of a divided walk, bytes of their chains where one unit has no more */
+  size_t range;      /* parts at once: all of them, or those of a panel of many units */
   size_t group;      /* units whose totals are there at once: a panel, or the combination that is divided */
   bool
       divided; /* symmetric rows whose combination is several panels: mirrored chains are those of later ones, too */
@@ -29,6 +30,8 @@ gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_
                                 const gb_fold *part);
 /* The panel that begins at a unit, into a program of the layout. */
 void gb_cuda_enter_panel (const gb_cuda_layout *l, size_t unit, gb_cuda_program *p);
+/* The next parts of its units; false: it had the last ones. */
+bool gb_cuda_enter_parts (const gb_cuda_layout *l, gb_cuda_program *p);
 /* The work of its panel as a share of all. */
 double gb_cuda_share_of_panel (const gb_cuda_layout *l, const gb_cuda_program *p);
 /* A place of so many bytes behind those that are taken. */

@@ -120,14 +120,34 @@ static gb_status absorb_nothing (const gb_cuda_run *r, size_t from, size_t to) {
   return st;
 }
 
-/* Chains of the panels of a group at the present combination, and their absorption. */
+/* Chains of some parts of a panel, and their absorption. */
+static gb_status run_parts (const gb_cuda_run *r) {
+  GB_TRY(gb_cuda_pace(r->gpu, seconds_of_panel(r), r->err));
+  GB_TRY(make_chains(r));
+  return r->argument->program.reach == GB_CUDA_KEEP ? GB_OK : absorb(r);
+}
+
+/* All parts of a panel, some after the others: totals begin with the first and are stored with the last. */
+static gb_status run_panel (const gb_cuda_run *r) {
+  gb_cuda_program *p = &r->argument->program;
+  const bool begins = p->first, ends = p->last;
+  gb_status st;
+  do {
+    p->first = begins && p->part == 0;
+    p->last = ends && (r->l->divided || p->part + p->parts == r->l->p.parts);
+    st = run_parts(r);
+  } while (st == GB_OK && gb_cuda_enter_parts(r->l, p));
+  p->first = begins;
+  p->last = ends;
+  return st;
+}
+
+/* The panels of a group at the present combination. */
 static gb_status run_panels (const gb_cuda_run *r, size_t from, size_t to) {
   gb_cuda_program *p = &r->argument->program;
   for (size_t unit = from; unit < to; unit += p->units) {
     gb_cuda_enter_panel(r->l, unit, p);
-    GB_TRY(gb_cuda_pace(r->gpu, seconds_of_panel(r), r->err));
-    GB_TRY(make_chains(r));
-    if (p->reach != GB_CUDA_KEEP) GB_TRY(absorb(r));
+    GB_TRY(run_panel(r));
   }
   return GB_OK;
 }

@@ -113,6 +113,7 @@ typedef struct gb_cuda_program {
   size_t index[GB_FOLD_AXES]; /* of reduced OUTER axes */
   size_t words;               /* of an element: all outputs' slots, columns and words of a total */
   size_t parts;               /* chains of an element in a launch; of rows, without the mirrored ones */
+  size_t part;                /* number of the first of them; 0 but for rows that have no mirrored ones */
   size_t mirrors;             /* of rows of a symmetric program: super-tiles of the panel, which are as many
                                  mirrored chains of an element behind them; 0: of another walk */
   size_t unit, units; /* thread blocks' worth of elements: the first one of this panel, and how many it has */

@@ -68,7 +68,7 @@ template <class A> GB_DEVICE void gb_walk_rows (gb_frame<A> &f, size_t unit, siz
     sink.c.element[w] = (unit - p->unit) * GB_CUDA_ROWS + lane - rows;
     f.lane[w] = gb_within(lane, p->nlane);
   }
-  size_t from = (gb_first_super(p) * (GB_SUPER / GB_CANON) + chunk) * GB_CANON;
+  size_t from = (gb_first_super(p) * (GB_SUPER / GB_CANON) + p->part + chunk) * GB_CANON;
   const size_t first = from, to = gb_least(from + GB_CANON, p->ntile);
   if (p->symmetric && from < block) from = block;
   for (int w = 0; w < W; w++) f.tile[w] = gb_within(from, p->ntile);
