@@ -58,6 +58,9 @@ describe("gb.gp.auto", function()
     assert.equal(info.inducing, m.inducing.count)
     assert.is_true(info.approximated:find("gap", 1, true) ~= nil or info.approximated:find("m:bounds()", 1, true) ~= nil)
     if info.bounds then assert.is_true(info.bounds.lower <= info.bounds.upper) end
+    if not info.fit.converged then assert.matches("time limit", info.fit.reason) end
+    local _, said <const> = tostring(info):gsub("inducing points: the exact log marginal likelihood is between", "")
+    assert.equal(info.bounds and 1 or 0, said)
     assert.is_true(m:score(x, y).rmse < 0.2)
   end)
 

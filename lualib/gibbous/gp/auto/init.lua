@@ -34,8 +34,9 @@ function Info:__tostring()
     local c <const> = self.costs[kind]
     if c then others[#others + 1] = ("%s %s"):format(kind, choice.text(c)) end
   end
-  return ("auto: %s, %s (predicted: %s)\n  %s\n  %s"):format(self.kind, self.reason, table.concat(others, "; "), self.approximated,
-    (tostring(self.fit):gsub("\n", "\n  ")))
+  local fit <const> = tostring(self.fit):gsub("\n", "\n  ")
+  local approximated <const> = fit:find(self.approximated, 1, true) and "" or "\n  " .. self.approximated
+  return ("auto: %s, %s (predicted: %s)%s\n  %s"):format(self.kind, self.reason, table.concat(others, "; "), approximated, fit)
 end
 
 local function fields(a) return rawget(a, "_fields") end
@@ -123,6 +124,7 @@ function methods.fit(self, x, y, opts)
   end
   more.seed = o.seed or nil
   local info <const> = m:fit(xs, ys, more)
+  if info.reason == "stopped by on_step" then info.reason = ("the time limit of %g s"):format(seconds) end
   local slow <const> = how.step and info.evaluations > 0 and math.max(1, info.seconds / info.evaluations / how.step) or 1
   local text <const>, bounds <const> = approximation(m, how, info, seconds - (core.clock() - start), slow)
   return m, setmetatable({kind = how.kind, reason = how.reason, inducing = how.inducing, approximated = text, bounds = bounds,
