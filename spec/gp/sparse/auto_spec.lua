@@ -72,7 +72,34 @@ describe("gb.gp.auto", function()
     assert.is_true(m:score(x, gb.where(y:gt(0), 1.0, 0.0)).accuracy > 0.9)
   end)
 
+  it("takes frames, and counts of any dtype", function()
+    local x <const>, y <const> = data(60)
+    local f <const> = gb.data.frame{a = x:select(2, 1), b = x:select(2, 2), y = y, c = gb.ones(60)}
+    local m <const> = gb.gp.auto{kernel = K.rbf{}}:fit(f, "y", {seconds = 60, inputs = {"a", "b"}})
+    local plain <const> = gb.gp.auto{kernel = K.rbf{}}:fit(x, y, {seconds = 60})
+    assert.is_true(m:predict(f:select{"b", "a"}).mean:equal(plain:predict(x).mean))
+    local counts <const> = (2 * x:sum(2)):floor():to{dtype = "i64"}
+    local _, info <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.poisson{}}:fit(x, counts, {seconds = 60})
+    assert.equal("laplace", info.kind)
+  end)
+
+  it("takes no more places than rows differ", function()
+    local x <const> = gb.rand(30, 2, {seed = 1}):index(1, gb.range(0, 5999, 1, {dtype = "i64"}) % 30 + 1):eval()
+    local y <const> = ((5 * x):sin():sum(2) + 0.1 * gb.randn(6000, {seed = 2})):eval()
+    local m <const>, info <const> = gb.gp.auto{kernel = K.matern52{}}:fit(x, y, {seconds = 4, budget = "20 MiB"})
+    assert.same({30, "no more rows differ than 30 inducing points"}, {info.inducing, info.reason})
+    assert.equal(30, m.inducing.count)
+    assert.is_true(m:score(x, y).rmse < 0.15)
+  end)
+
+  it("ends where the choice takes all the time", function()
+    local x <const>, y <const> = data(60)
+    local _, info <const> = gb.gp.auto{kernel = K.rbf{}}:fit(x, y, {seconds = 1e-9})
+    assert.matches("time limit", info.fit.reason)
+  end)
+
   it("refuses what makes no sense", function()
+    raises("shape", "fit: there are no rows to fit", function() gb.gp.auto{kernel = K.rbf{}}:fit(gb.zeros(0, 2), gb.zeros(0)) end)
     raises("option", "gb.gp.auto: a kernel is needed", gb.gp.auto, {})
     raises("option", "give noise or likelihood, not both", gb.gp.auto,
       {kernel = K.rbf{}, noise = 1, likelihood = gb.likelihoods.gaussian(1)})
