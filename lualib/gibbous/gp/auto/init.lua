@@ -129,8 +129,8 @@ end
 --- Chooses a model for x (n, d), y (n), or a frame and the name of its column of targets, and fits it: the model and a
 -- gibbous.auto_info, which says which, why, and what was approximated by how much. o: seconds (600), a limit of the whole; budget:
 -- bytes or "1 GiB", by default what there is; seed; missing, inputs as of other models. Costs are
--- predicted from plans; where the machine turns out to be slower, the fit ends at the limit with what it has. Errors: option, shape,
--- dtype, nan; refused.
+-- predicted from plans; where the machine turns out to be slower, the fit ends at the limit with what it has. Errors: option,
+-- shape, dtype, nan; refused.
 ---@return gibbous.model, gibbous.auto_info
 function methods.fit(self, x, y, opts)
   local o <const> = options.parse(opts, SPEC, "fit")
