@@ -34,6 +34,16 @@ describe("the choice of gb.gp.auto", function()
     end
   end)
 
+  it("weighs models that the limit does not even let it make", function()
+    collectgarbage()
+    collectgarbage()                                             -- what earlier choices made counts no more
+    local was <const> = gb.memory.limit(gb.memory.report().used + (6 << 20))
+    local ok <const>, how <const> = pcall(chosen, 20000, 100, 2 ^ 22)
+    gb.memory.limit(was)
+    assert.is_true(ok, tostring(how))
+    assert.is_true(how.inducing < 512)                           -- 4,096 of them hold 128 MiB beside the data
+  end)
+
   it("keeps to the budget, and says what the least would take", function()
     local wide <const>, narrow <const> = chosen(20000, 100, 2 ^ 30), chosen(20000, 100, 2 ^ 23)
     assert.is_true(narrow.inducing < wide.inducing)
