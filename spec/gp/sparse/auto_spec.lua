@@ -93,6 +93,16 @@ describe("gb.gp.auto", function()
     assert.equal("laplace", info.kind)
   end)
 
+  it("leaves out missing observations, and the noise that is known of them", function()
+    local x <const>, y <const> = data(40)
+    local holes <const>, noise <const> = gb.where(y:gt(1), 0 / 0, y), 0.01 + 0.01 * gb.rand(40, {seed = 3})
+    local m <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.fixed(noise)}:fit(x, holes, {seconds = 60,
+      missing = "mask"})
+    local want <const> = gb.gp.exact{kernel = K.rbf{}, likelihood = gb.likelihoods.fixed(noise)}
+    want:fit(x, holes, {missing = "mask"})
+    assert.is_true(#m.y < 40 and m:predict(x).mean:equal(want:predict(x).mean))
+  end)
+
   it("takes no more places than rows differ", function()
     local x <const> = gb.rand(30, 2, {seed = 1}):index(1, gb.range(0, 5999, 1, {dtype = "i64"}) % 30 + 1):eval()
     local y <const> = ((5 * x):sin():sum(2) + 0.1 * gb.randn(6000, {seed = 2})):eval()

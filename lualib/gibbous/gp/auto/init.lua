@@ -106,12 +106,13 @@ local SPEC <const> = {seconds = "positive", budget = "any", seed = "integer", mi
 -- Seconds of a fit; what is left for steps where the choice took all of them.
 local SECONDS <const>, LEAST <const> = 600, 1e-3
 
---- The data of a call as the models will take them, checked by the one with which the choice begins.
+--- The data of a call as the models will take them, checked by the one with which the choice begins, and the likelihood of those
+-- rows; nil: the one that was given.
 local function checked(self, x, y, o)
-  local xs, ys = frames.data(self, x, y, o.inputs or nil, "fit")
-  xs, ys = model.class(self).observations.check(self, xs, ys, "fit", o.missing or nil)
+  local given_x <const>, given_y <const> = frames.data(self, x, y, o.inputs or nil, "fit")
+  local xs <const>, ys <const>, kept <const> = model.class(self).observations.check(self, given_x, given_y, "fit", o.missing or nil)
   if #ys == 0 then core.raise("shape", "fit: there are no rows to fit") end
-  return xs, ys
+  return xs, ys, kept and self.likelihood:of_rows(kept, #core.as_tensor(given_y), "fit")
 end
 
 --- A model of the kind that was chosen, fitted, and its report. Where fewer rows differ than it was to have places, these are as
@@ -139,8 +140,9 @@ function methods.fit(self, x, y, opts)
   local f <const> = fields(self)
   local gaussian <const> = f.likelihood == nil or likelihoods.is_gaussian(f.likelihood)
   local make <const> = maker(setmetatable({seed = o.seed}, {__index = f}))
-  local xs <const>, ys <const> = checked(make(gaussian and "exact" or "laplace"), x, y, o)
-  local how <const> = choice.decide(make, xs, ys, seconds, budget or core.memory.room(), gaussian)
+  local xs <const>, ys <const>, likelihood <const> = checked(make(gaussian and "exact" or "laplace"), x, y, o)
+  local weighed <const> = likelihood and maker(setmetatable({likelihood = likelihood, noise = false}, {__index = f})) or make
+  local how <const> = choice.decide(weighed, xs, ys, seconds, budget or core.memory.room(), gaussian)
   local more <const> = {budget = budget, seed = o.seed or nil, missing = o.missing or nil, inputs = o.inputs or nil}
   local before <const> = core.clock() - start
   if how.kind == "svgp" then
