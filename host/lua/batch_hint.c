@@ -12,7 +12,8 @@ static gb_node *push_leaf (lua_State *L, lgb_session *s, int arg) {
   }
   if ((x->flags & GB_NODE_NEEDS_GRAD) != 0)
     lgb_fail(L, GB_EOPTION,
-             "lazy: data expected, got a tensor that depends on a parameter or a gradient leaf");
+             "lazy: data expected, got a tensor that depends on a parameter or a gradient leaf: x:detach() "
+             "is its values as data");
   const gb_tensor *value = lgb_value(L, s, x);
   lgb_tensor *y = lgb_newtensor(L);
   gb_error err;

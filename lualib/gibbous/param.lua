@@ -172,7 +172,7 @@ local function set_bounds(self, min, max, value)
   if not ok then
     box.min, box.max = before[1], before[2]
     if raised.code(err) == nil then error(err, 0) end
-    core.raise(err.code, err.message)
+    core.raise(err.code, err.message .. (value == nil and "; give it one inside first, or with m:bound(path, {value = v})" or ""))
   end
   set_transform(box)
   assign_raw(self, box.transform.inverse(v):eval())

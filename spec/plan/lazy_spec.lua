@@ -347,6 +347,12 @@ describe("a batch", function()
     assert.equal(1, p:stats().windows)
   end)
 
+  it("takes data alone, and says how values become data", function()
+    local p <const> = gb.param(2)
+    raises("option", "depends on a parameter or a gradient leaf: x:detach() is its values as data", gb.lazy, x * p)
+    assert.is_true(gb.lazy((x * p):detach()):equal(x * 2))
+  end)
+
   it("takes other data in its place", function()
     local e <const> = gb.lazy(gb.empty(512, 8))
     local y <const> = stored(stored(e:sin()):matmul(w)):sum(1)

@@ -7,7 +7,8 @@ local support <const> = require "spec.support"
 local pages <const> = {"README.md", "docs/architecture.md", "docs/contributing.md", "docs/tutorial.md",
   "docs/guide/devices.md", "docs/guide/embedding.md", "docs/guide/folds.md", "docs/guide/kmeans.md", "docs/guide/lua.md",
   "docs/guide/models.md", "docs/guide/plans.md", "docs/guide/solvers.md", "docs/stories/keops_oom.md", "docs/stories/koila.md",
-  "docs/stories/kmeans_memory.md", "docs/stories/online_learning.md", "docs/stories/kernel_matrix.md"}
+  "docs/stories/kmeans_memory.md", "docs/stories/online_learning.md", "docs/stories/kernel_matrix.md",
+  "docs/stories/seed_size.md", "docs/features.md"}
 
 -- Where a path may begin: pages name a file from the root, or from the folder that they speak of.
 local roots <const> = {"", "host/", "host/cpu/isa/", "host/graph/", "lualib/gibbous/", "tests/cpu/", "tests/graph/", "tests/plan/",

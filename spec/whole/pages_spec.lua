@@ -4,7 +4,7 @@ local gb <const> = require "gibbous"
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 
-local stories <const> = {"keops_oom", "koila", "kmeans_memory", "online_learning", "kernel_matrix"}
+local stories <const> = {"keops_oom", "koila", "kmeans_memory", "online_learning", "kernel_matrix", "seed_size"}
 
 -- What the blocks of a page take for given.
 local given <const> = {

@@ -34,8 +34,13 @@ end
 
 local function isnan(t) return ~t:eq(t) end
 
---- Raises that x and y are of two dtypes.
+local function is_float(t) return t.dtype == "f64" or t.dtype == "f32" end
+
+--- Raises that x and y are of two dtypes; x is of floats.
 function M.refuse_dtypes(x, y, what)
+  if not is_float(y) then
+    core.raise("dtype", ('%s: x is %s, y is %s; y:to{dtype = "%s"} makes them one'):format(what, x.dtype, y.dtype, x.dtype))
+  end
   core.raise("dtype", ('%s: x is %s, y is %s; y:to{dtype = "%s"} or x:to{dtype = "%s"} makes them one'):format(what, x.dtype,
     y.dtype, x.dtype, y.dtype))
 end
@@ -69,8 +74,8 @@ local function check_shapes(inputs, x, t, what)
     core.raise("shape", ("%s: x has %s, y must be (%d), got shape %s beside x %s%s"):format(what, counted(#x, "row"), #x,
       core.told(t), core.told(inputs), hint))
   end
-  if x.dtype ~= "f64" and x.dtype ~= "f32" then
-    core.raise("dtype", ("%s: x must be f64 or f32, got %s"):format(what, x.dtype))
+  if not is_float(x) then
+    core.raise("dtype", ('%s: x must be f64 or f32, got %s; x:to{dtype = "f64"} makes it so'):format(what, x.dtype))
   end
   if t.dtype ~= x.dtype then
     M.refuse_dtypes(x, t, what)

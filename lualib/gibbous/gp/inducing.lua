@@ -3,6 +3,7 @@
 -- bounded by the inertia of the places, which k-means minimises.
 local check_finite <const> = require "gibbous.kmeans.finite"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local kmeans <const> = require "gibbous.kmeans"
 local options <const> = require "gibbous.options"
 local points <const> = require "gibbous.kmeans.points"
@@ -12,8 +13,10 @@ local fail <const> = points.fail
 
 local WHAT <const> = "gb.gp.inducing_points"
 
-local function too_many(m, n, which)
-  fail("shape", WHAT, "%d %s cannot be %d points: choose m of at most %d", n, which, m, n)
+--- The error has n as its field 'distinct'.
+local function too_many(m, n, one, many)
+  core.raise("shape", ("%s: %s cannot be %s: choose m of at most %d"):format(WHAT, counted(n, one, many), counted(m, "point"), n),
+    {distinct = n})
 end
 
 --- Numbers of the rows of x in the order in which they are drawn, (n) of i64: by weight without replacement, those of weight 0
@@ -23,7 +26,7 @@ local function drawing_order(x, weights, seed, m)
   local kind <const> = {seed = seed, device = x.device}
   if weights == nil then return core.randperm(#x, kind):eval() end
   local drawn <const> = weights:gt(0):sum():item()
-  if drawn < m then too_many(m, drawn, "rows with a weight") end
+  if drawn < m then too_many(m, drawn, "row with a weight", "rows with a weight") end
   local keys <const> = core.where(weights:gt(0), core.rand(#x, kind):log() / weights, -math.huge)
   local _, order <const> = keys:sort(1, {descending = true})
   return order:slice(1, 1, drawn):eval()
@@ -43,7 +46,7 @@ local function random_rows(x, m, weights, seed)
   local order <const> = drawing_order(x, weights, seed, m)
   local kept, seen = first_of_equals(x, order:slice(1, 1, m)), m
   while #kept < m do
-    if seen == #order then too_many(m, #kept, "distinct rows") end
+    if seen == #order then too_many(m, #kept, "distinct row") end
     local more <const> = math.min(#order - seen, m)
     kept = first_of_equals(x, core.cat({kept, order:slice(1, seen + 1, seen + more)}, 1))
     seen = seen + more
@@ -54,7 +57,10 @@ end
 --- The m centroids of a k-means.
 local function centroids_of(x, m, weights, seed)
   local km <const> = kmeans{k = m, seed = seed}:fit(x, {weights = weights})
-  if km.empty > 0 then too_many(m, m - km.empty, weights and "distinct rows with a weight" or "distinct rows") end
+  if km.empty > 0 then
+    local of <const> = weights and " with a weight" or ""
+    too_many(m, m - km.empty, "distinct row" .. of, "distinct rows" .. of)
+  end
   return km.centroids
 end
 
@@ -72,7 +78,7 @@ local NOTHING <const> = 2.0 ^ -50
 -- Source: Burt, Rasmussen & van der Wilk (2020), Convergence of sparse variational inference in Gaussian processes regression.
 local function greedy_rows(x, m, kernel)
   local pivots <const> = core.pivots(kernel(x, x), m, NOTHING)
-  if #pivots < m then too_many(m, #pivots, "rows that this kernel tells apart") end
+  if #pivots < m then too_many(m, #pivots, "row that this kernel tells apart", "rows that this kernel tells apart") end
   return x:index(1, core.tensor(pivots, {dtype = "i64", device = x.device})):eval()
 end
 
@@ -102,7 +108,7 @@ return function(x, m, opts)
   if t.dtype == "i64" or t.dtype == "i32" then t = t:to{dtype = "f64"} end
   local list <const> = points.list(t, WHAT)
   m = subject.whole(m, 1, "m", WHAT)
-  if m > #t then too_many(m, #t, "rows") end
+  if m > #t then too_many(m, #t, "row") end
   local given <const>, seed <const> = points.weights(o.weights, list, WHAT), o.seed or 0
   local weights <const> = given and given:to{dtype = "f64", device = t.device}:eval()
   if o.method == "greedy" then

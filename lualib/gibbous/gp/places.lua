@@ -8,6 +8,7 @@ local kernels <const> = require "gibbous.kernels"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
+local raised <const> = require "gibbous.raised"
 local shallow_copy <const> = require "gibbous.shallow_copy"
 local store <const> = require "gibbous.store_classes"
 
@@ -74,16 +75,28 @@ local function spreads(x)
   return core.where(s:gt(0), s, 1.0):reshape(1, x.shape[2]):eval()
 end
 
+--- Raises that so many rows, of these words, cannot have f.count places.
+local function refuse(f, rows, words, what)
+  core.raise("shape", ("%s: %s for %s: choose at most %d, inducing = %d"):format(what, counted(f.count, "inducing point"),
+    counted(rows, words), rows, rows), {distinct = rows})
+end
+
+--- Rows or centroids of x, chosen with these options; where too few rows differ, an error in the words of a model's options.
+local function selected(f, x, opts, what)
+  local ok <const>, z <const> = pcall(inducing_points, x, f.count, opts)
+  if ok then return z end
+  local distinct <const> = raised.is(z, "shape") and rawget(z, "distinct")
+  if not distinct then error(z, 0) end
+  refuse(f, distinct, "distinct row", what)
+end
+
 --- Places for x (n, d) of f64: chosen by k-means in standard deviations of the columns, so that units do not matter.
 local function chosen(f, x, kernel, what)
-  if f.count > #x then
-    core.raise("shape", ("%s: %s for %s: choose at most %d, inducing = %d"):format(what, counted(f.count, "inducing point"),
-      counted(#x, "row"), #x, #x))
-  end
-  if f.select == "greedy" then return inducing_points(x, f.count, {method = "greedy", kernel = kernel()}) end
-  if f.select == "random" then return inducing_points(x, f.count, {method = "random", seed = f.seed}) end
+  if f.count > #x then refuse(f, #x, "row", what) end
+  if f.select == "greedy" then return selected(f, x, {method = "greedy", kernel = kernel()}, what) end
+  if f.select == "random" then return selected(f, x, {method = "random", seed = f.seed}, what) end
   local unit <const> = spreads(x)
-  return (inducing_points((x / unit):eval(), f.count, {seed = f.seed}) * unit):eval()
+  return (selected(f, (x / unit):eval(), {seed = f.seed}, what) * unit):eval()
 end
 
 --- Settles the places for data x (n, d). kernel(): the kernel with which "greedy" compares rows; what: the model's maker;

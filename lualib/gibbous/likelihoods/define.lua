@@ -70,7 +70,14 @@ return function(opts)
     return rows.check(y, good, at, o.expects or (o.check and "an observation of this kind" or "a finite number"))
   end
 
-  function form.log_density(self, f, y) return tensor_of(o.log_density(f, y, values(self, f)), o.name .. ": log_density") end
+  function form.log_density(self, f, y)
+    local v <const>, want <const> = tensor_of(o.log_density(f, y, values(self, f)), o.name .. ": log_density"), (f + y).shape
+    if tostring(v.shape) ~= tostring(want) then
+      core.raise("shape", ("%s: log_density must give a number for each f, shape %s, got shape %s"):format(o.name, tostring(want),
+        tostring(v.shape)))
+    end
+    return v
+  end
 
   if o.curvature then
     function form.curvature(self, f, y) return tensor_of(o.curvature(f, y, values(self, f)), o.name .. ": curvature") end

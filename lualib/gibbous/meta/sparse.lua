@@ -190,11 +190,12 @@ local auto = {}
 ---@field budget? integer|string  bytes or "1 GiB"; default: what there is
 ---@field seed? integer  of what is random; default: 0
 ---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
+---@field inputs? string[]  columns of a frame; default: all but the target
 
 --- Chooses a model for the data, and fits it: the model, and which it is, why, and what was approximated by how much. Costs are
 --- predicted from plans; where the machine is slower, the fit ends at the limit with what it has.
----@param x gibbous.tensor  (n, d) or (n)
----@param y gibbous.tensor  (n)
+---@param x gibbous.tensor|gibbous.frame  (n, d) or (n)
+---@param y gibbous.tensor|string  (n); of a frame the name of the column
 ---@param o gibbous.gp.auto.fit.options?
 ---@return gibbous.model
 ---@return gibbous.auto_info

@@ -186,7 +186,9 @@ describe("odd data", function()
     raises("shape", "y must be (12), got shape 1x12", m.fit, m, x, y:unsqueeze(1))
     raises("shape", "x has 12 rows, y must be (12), got shape 11", m.fit, m, x, y:slice(1, 1, 11))
     raises("dtype", "fit: x is f64, y is f32", m.fit, m, x, y:to{dtype = "f32"})
-    raises("dtype", "fit: x must be f64 or f32, got i64", m.fit, m, gb.ones(2, 2):to{dtype = "i64"}, gb.ones(2):to{dtype = "i64"})
+    raises("dtype", 'x is f64, y is i64; y:to{dtype = "f64"} makes them one', m.fit, m, x, y:to{dtype = "i64"})
+    raises("dtype", 'fit: x must be f64 or f32, got i64; x:to{dtype = "f64"} makes it so', m.fit, m,
+      gb.ones(2, 2):to{dtype = "i64"}, gb.ones(2):to{dtype = "i64"})
   end)
 
   it("with test points of another width", function()

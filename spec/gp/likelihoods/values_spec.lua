@@ -199,6 +199,10 @@ describe("a likelihood of one's own", function()
     raises("option", "parameter 'a' as a number is above 0; gb.param(-1) has no bound", L.define,
       {name = "own", parameters = {a = -1}, log_density = function(f) return f end})
     local wrong <const> = L.define{name = "own", log_density = function() return 3 end}
+    raises("shape", "own: log_density must give a number for each f, shape 3, got shape ()", function()
+      local whole <const> = gb.likelihoods.define{name = "own", log_density = function(f, y) return (y - f):sum() end}
+      return whole{}:log_density(gb.zeros(3), gb.ones(3))
+    end)
     raises("option", "own: log_density must give a tensor, got number", function()
       return wrong{}:log_density(gb.ones(1), gb.ones(1))
     end)

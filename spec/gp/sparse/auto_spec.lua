@@ -34,6 +34,16 @@ describe("the choice of gb.gp.auto", function()
     end
   end)
 
+  it("weighs models that the limit does not even let it make", function()
+    collectgarbage()
+    collectgarbage()                                             -- what earlier choices made counts no more
+    local was <const> = gb.memory.limit(gb.memory.report().used + (6 << 20))
+    local ok <const>, how <const> = pcall(chosen, 20000, 100, 2 ^ 22)
+    gb.memory.limit(was)
+    assert.is_true(ok, tostring(how))
+    assert.is_true(how.inducing < 512)                           -- 4,096 of them hold 128 MiB beside the data
+  end)
+
   it("keeps to the budget, and says what the least would take", function()
     local wide <const>, narrow <const> = chosen(20000, 100, 2 ^ 30), chosen(20000, 100, 2 ^ 23)
     assert.is_true(narrow.inducing < wide.inducing)
@@ -58,6 +68,9 @@ describe("gb.gp.auto", function()
     assert.equal(info.inducing, m.inducing.count)
     assert.is_true(info.approximated:find("gap", 1, true) ~= nil or info.approximated:find("m:bounds()", 1, true) ~= nil)
     if info.bounds then assert.is_true(info.bounds.lower <= info.bounds.upper) end
+    if not info.fit.converged then assert.matches("time limit", info.fit.reason) end
+    local _, said <const> = tostring(info):gsub("inducing points: the exact log marginal likelihood is between", "")
+    assert.equal(info.bounds and 1 or 0, said)
     assert.is_true(m:score(x, y).rmse < 0.2)
   end)
 
@@ -69,7 +82,44 @@ describe("gb.gp.auto", function()
     assert.is_true(m:score(x, gb.where(y:gt(0), 1.0, 0.0)).accuracy > 0.9)
   end)
 
+  it("takes frames, and counts of any dtype", function()
+    local x <const>, y <const> = data(60)
+    local f <const> = gb.data.frame{a = x:select(2, 1), b = x:select(2, 2), y = y, c = gb.ones(60)}
+    local m <const> = gb.gp.auto{kernel = K.rbf{}}:fit(f, "y", {seconds = 60, inputs = {"a", "b"}})
+    local plain <const> = gb.gp.auto{kernel = K.rbf{}}:fit(x, y, {seconds = 60})
+    assert.is_true(m:predict(f:select{"b", "a"}).mean:equal(plain:predict(x).mean))
+    local counts <const> = (2 * x:sum(2)):floor():to{dtype = "i64"}
+    local _, info <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.poisson{}}:fit(x, counts, {seconds = 60})
+    assert.equal("laplace", info.kind)
+  end)
+
+  it("leaves out missing observations, and the noise that is known of them", function()
+    local x <const>, y <const> = data(40)
+    local holes <const>, noise <const> = gb.where(y:gt(1), 0 / 0, y), 0.01 + 0.01 * gb.rand(40, {seed = 3})
+    local m <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.fixed(noise)}:fit(x, holes, {seconds = 60,
+      missing = "mask"})
+    local want <const> = gb.gp.exact{kernel = K.rbf{}, likelihood = gb.likelihoods.fixed(noise)}
+    want:fit(x, holes, {missing = "mask"})
+    assert.is_true(#m.y < 40 and m:predict(x).mean:equal(want:predict(x).mean))
+  end)
+
+  it("takes no more places than rows differ", function()
+    local x <const> = gb.rand(30, 2, {seed = 1}):index(1, gb.range(0, 5999, 1, {dtype = "i64"}) % 30 + 1):eval()
+    local y <const> = ((5 * x):sin():sum(2) + 0.1 * gb.randn(6000, {seed = 2})):eval()
+    local m <const>, info <const> = gb.gp.auto{kernel = K.matern52{}}:fit(x, y, {seconds = 4, budget = "20 MiB"})
+    assert.same({30, "no more rows differ than 30 inducing points"}, {info.inducing, info.reason})
+    assert.equal(30, m.inducing.count)
+    assert.is_true(m:score(x, y).rmse < 0.15)
+  end)
+
+  it("ends where the choice takes all the time", function()
+    local x <const>, y <const> = data(60)
+    local _, info <const> = gb.gp.auto{kernel = K.rbf{}}:fit(x, y, {seconds = 1e-9})
+    assert.matches("time limit", info.fit.reason)
+  end)
+
   it("refuses what makes no sense", function()
+    raises("shape", "fit: there are no rows to fit", function() gb.gp.auto{kernel = K.rbf{}}:fit(gb.zeros(0, 2), gb.zeros(0)) end)
     raises("option", "gb.gp.auto: a kernel is needed", gb.gp.auto, {})
     raises("option", "give noise or likelihood, not both", gb.gp.auto,
       {kernel = K.rbf{}, noise = 1, likelihood = gb.likelihoods.gaussian(1)})

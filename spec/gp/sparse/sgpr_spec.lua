@@ -251,6 +251,11 @@ describe("gb.gp.sgpr", function()
     raises("option", "gb.gp.sgpr: inducing must be 1 or more, got 0", gb.gp.sgpr, {kernel = K.rbf{}, inducing = 0})
     raises("option", "these are given", gb.gp.sgpr, {kernel = K.rbf{}, inducing = z, select = "random"})
     raises("nan", "an inducing point is not finite", gb.gp.sgpr, {kernel = K.rbf{}, inducing = gb.tensor{0 / 0}})
+    for _, select in ipairs{"kmeans", "random"} do
+      raises("shape", "gb.gp.sgpr: 5 inducing points for 1 distinct row: choose at most 1, inducing = 1", function()
+        gb.gp.sgpr{kernel = K.rbf{}, inducing = 5, select = select}:fit(gb.ones(40, 2), gb.randn(40, {seed = 1}))
+      end)
+    end
     raises("shape", "gb.gp.sgpr: 50 inducing points for 40 rows: choose at most 40, inducing = 40",
       function() gb.gp.sgpr{kernel = K.rbf{}, inducing = 50}:fit(x, y) end)
     raises("shape", "the inducing points have 2 columns, x has 1 column", function() sparse():condition(gb.rand(9), gb.rand(9)) end)

@@ -30,8 +30,9 @@ local function cost_of(plan)
   return {refused = true, minimum = rawget(p, "minimum")}
 end
 
-local function planned(m, x, y, budget, times)
-  local c <const> = cost_of(function() return m:plan(x, y, {budget = budget}) end)
+--- make(kind, m): a model that may itself not fit.
+local function planned(make, kind, m, x, y, budget, times)
+  local c <const> = cost_of(function() return make(kind, m):plan(x, y, {budget = budget}) end)
   c.step, c.seconds = c.seconds, c.seconds and times * c.seconds
   return c
 end
@@ -93,7 +94,7 @@ function M.decide(make, x, y, seconds, budget, gaussian)
   core.know_rates()
   local n <const>, d <const>, costs <const> = #x, x.shape[2], {}
   local first <const> = gaussian and "exact" or "laplace"
-  costs[first] = planned(make(first), x, y, budget, EVALUATIONS)
+  costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS)
   if fits(costs[first], PART * seconds) and costs[first].seconds then
     return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits",
       costs = costs, step = costs[first].step}
@@ -108,12 +109,12 @@ function M.decide(make, x, y, seconds, budget, gaussian)
   end
   local by_bound, collapsed
   if gaussian then
-    by_bound, collapsed = largest(function(m) return planned(make("sgpr", m), x, y, budget, EVALUATIONS) end, n, PART * seconds)
+    by_bound, collapsed = largest(function(m) return planned(make, "sgpr", m, x, y, budget, EVALUATIONS) end, n, PART * seconds)
     costs.sgpr = collapsed
   end
   local kernel <const> = make("svgp", 1).kernel
   local by_batches <const>, batches <const> = largest(function(m)
-    local c <const> = planned(make("svgp", m), x, y, budget, STEPS)
+    local c <const> = planned(make, "svgp", m, x, y, budget, STEPS)
     local pass <const> = pass_of(kernel, n, m, d)
     c.pass = pass
     if c.seconds and pass and gaussian then c.seconds = c.seconds + PASSES * pass end

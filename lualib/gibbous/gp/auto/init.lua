@@ -1,12 +1,16 @@
 --- A model by the size of the data, the time and the memory there is: exact, by a solver, or with inducing points.
 local choice <const> = require "gibbous.gp.auto.choice"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local data <const> = require "gibbous.gp.data"
 local exact <const> = require "gibbous.gp.exact"
+local frames <const> = require "gibbous.gp.frames"
 local laplace <const> = require "gibbous.gp.laplace"
 local likelihoods <const> = require "gibbous.likelihoods"
+local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local options <const> = require "gibbous.options"
+local raised <const> = require "gibbous.raised"
 local rules <const> = require "gibbous.gp.rules"
 local sgpr <const> = require "gibbous.gp.sgpr"
 local svgp <const> = require "gibbous.gp.svgp"
@@ -34,8 +38,9 @@ function Info:__tostring()
     local c <const> = self.costs[kind]
     if c then others[#others + 1] = ("%s %s"):format(kind, choice.text(c)) end
   end
-  return ("auto: %s, %s (predicted: %s)\n  %s\n  %s"):format(self.kind, self.reason, table.concat(others, "; "), self.approximated,
-    (tostring(self.fit):gsub("\n", "\n  ")))
+  local fit <const> = tostring(self.fit):gsub("\n", "\n  ")
+  local approximated <const> = fit:find(self.approximated, 1, true) and "" or "\n  " .. self.approximated
+  return ("auto: %s, %s (predicted: %s)%s\n  %s"):format(self.kind, self.reason, table.concat(others, "; "), approximated, fit)
 end
 
 local function fields(a) return rawget(a, "_fields") end
@@ -97,32 +102,57 @@ local function approximation(m, how, info, left, slow)
   return tostring(b), b
 end
 
-local SPEC <const> = {seconds = "positive", budget = "any", seed = "integer", missing = data.missing}
-local SECONDS <const> = 600
+local SPEC <const> = {seconds = "positive", budget = "any", seed = "integer", missing = data.missing, inputs = "table"}
+-- Seconds of a fit; what is left for steps where the choice took all of them.
+local SECONDS <const>, LEAST <const> = 600, 1e-3
 
---- Chooses a model for x (n, d), y (n), and fits it: the model and a gibbous.auto_info, which says which, why, and what was
--- approximated by how much. o: seconds (600), a limit of the whole; budget: bytes or "1 GiB", by default what there is; seed;
--- missing as of other models. Costs are predicted from plans; where the machine turns out to be slower, the fit ends at the limit
--- with what it has. Errors: option, shape, dtype, nan; refused.
+--- The data of a call as the models will take them, checked by the one with which the choice begins, and the likelihood of those
+-- rows; nil: the one that was given.
+local function checked(self, x, y, o)
+  local given_x <const>, given_y <const> = frames.data(self, x, y, o.inputs or nil, "fit")
+  local xs <const>, ys <const>, kept <const> = model.class(self).observations.check(self, given_x, given_y, "fit", o.missing or nil)
+  if #ys == 0 then core.raise("shape", "fit: there are no rows to fit") end
+  return xs, ys, kept and self.likelihood:of_rows(kept, #core.as_tensor(given_y), "fit")
+end
+
+--- A model of the kind that was chosen, fitted, and its report. Where fewer rows differ than it was to have places, these are as
+-- many as rows differ.
+local function fitted(make, how, x, y, more)
+  local m <const> = make(how.kind, how.inducing)
+  local ok <const>, info <const> = pcall(m.fit, m, x, y, more)
+  if ok then return m, info end
+  local distinct <const> = raised.is(info, "shape") and rawget(info, "distinct")
+  if not distinct then error(info, 0) end
+  how.inducing, how.reason = distinct, ("no more rows differ than %s"):format(counted(distinct, "inducing point"))
+  return fitted(make, how, x, y, more)
+end
+
+--- Chooses a model for x (n, d), y (n), or a frame and the name of its column of targets, and fits it: the model and a
+-- gibbous.auto_info, which says which, why, and what was approximated by how much. o: seconds (600), a limit of the whole; budget:
+-- bytes or "1 GiB", by default what there is; seed; missing, inputs as of other models. Costs are
+-- predicted from plans; where the machine turns out to be slower, the fit ends at the limit with what it has. Errors: option,
+-- shape, dtype, nan; refused.
 ---@return gibbous.model, gibbous.auto_info
 function methods.fit(self, x, y, opts)
   local o <const> = options.parse(opts, SPEC, "fit")
   local start <const>, seconds <const> = core.clock(), o.seconds or SECONDS
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
-  local xs <const>, ys <const> = data.check(x, y, "fit", o.missing or nil)
   local f <const> = fields(self)
   local gaussian <const> = f.likelihood == nil or likelihoods.is_gaussian(f.likelihood)
   local make <const> = maker(setmetatable({seed = o.seed}, {__index = f}))
-  local how <const> = choice.decide(make, xs, ys, seconds, budget or core.memory.room(), gaussian)
-  local m <const>, more <const> = make(how.kind, how.inducing), {budget = budget}
+  local xs <const>, ys <const>, likelihood <const> = checked(make(gaussian and "exact" or "laplace"), x, y, o)
+  local weighed <const> = likelihood and maker(setmetatable({likelihood = likelihood, noise = false}, {__index = f})) or make
+  local how <const> = choice.decide(weighed, xs, ys, seconds, budget or core.memory.room(), gaussian)
+  local more <const> = {budget = budget, seed = o.seed or nil, missing = o.missing or nil, inputs = o.inputs or nil}
   local before <const> = core.clock() - start
   if how.kind == "svgp" then
-    more.seconds = math.max(seconds - before - (gaussian and 2 * (how.pass or 0) or 0), 0.5 * (seconds - before))
+    local left <const> = math.max(seconds - before, LEAST)
+    more.seconds = math.max(left - (gaussian and 2 * (how.pass or 0) or 0), 0.5 * left)
   else
     more.on_step = watch(start, seconds)
   end
-  more.seed = o.seed or nil
-  local info <const> = m:fit(xs, ys, more)
+  local m <const>, info <const> = fitted(make, how, x, y, more)
+  if info.reason == "stopped by on_step" then info.reason = ("the time limit of %g s"):format(seconds) end
   local slow <const> = how.step and info.evaluations > 0 and math.max(1, info.seconds / info.evaluations / how.step) or 1
   local text <const>, bounds <const> = approximation(m, how, info, seconds - (core.clock() - start), slow)
   return m, setmetatable({kind = how.kind, reason = how.reason, inducing = how.inducing, approximated = text, bounds = bounds,
