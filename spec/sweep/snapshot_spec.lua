@@ -135,7 +135,8 @@ describe("a snapshot", function()
     run(folder, 20, 1)
     is_used(folder)
     assert.is_false(core.file_exists(folder .. "/snapshot"))
-    core.append(folder .. "/journal/host-1-1.jsonl", events.line{change = "keep", digest = "d", kind = "k", text = ("x"):rep(1 << 19)})
+    local large <const> = {change = "keep", digest = "d", kind = "k", text = ("x"):rep(1 << 19)}
+    core.append(folder .. "/journal/host-1-1.jsonl", events.line(large))
     is_used(folder)
     assert.is_false(core.file_exists(folder .. "/snapshot"))
     do

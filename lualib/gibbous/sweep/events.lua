@@ -40,7 +40,7 @@ end
 ---@class gibbous.sweep.events
 ---@field place table<string, integer>   how far each file was read: behind its last good line
 ---@field damaged integer                lines that were passed over
----@field parts table<string, table[]>?   of each file, the bytes that were read: {behind, sum}, SHA-256 from the part before to there
+---@field parts table<string, table[]>?   of each file, the bytes that were read: {behind, sum}, SHA-256 from the last part to there
 local Reader <const> = {__name = "gibbous.sweep.events"}
 Reader.__index = Reader
 

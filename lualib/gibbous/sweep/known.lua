@@ -9,7 +9,7 @@ local state <const> = require "gibbous.sweep.state"
 
 local M <const> = {}
 
-local SMALL <const>, SHARE <const> = 1 << 18, 8    -- bytes of journals behind a snapshot that make no new one; a share of it that does
+local SMALL <const>, SHARE <const> = 1 << 18, 8    -- a snapshot is renewed when more bytes have come, and an eighth of what it has
 
 local changes <const> = state.changes
 
