@@ -164,7 +164,6 @@ def giving(peer, take):
             for of in (Node, Older):
                 want = values_of(dims, dtype)
                 got = take(tensor(kind, dims, want, of))
-                gc.collect()                           # the node has gone; the consumer has the memory still
                 what = f"{peer} takes {dtype.__name__} of {dims} from {of.__name__}"
                 check(what, numbers(got).dtype == dtype and np.array_equal(numbers(got), want))
                 if len(dims) == 2:
