@@ -1,5 +1,5 @@
-/* unpack.c - zlib's inflate, member by member. Its own file functions ignore bytes after a complete member
-** and treat a truncated file as its end. */
+/* unpack.c - gzip, member by member. zlib's file functions ignore bytes after a complete member and treat a truncated file as its
+** end. */
 #include "io/unpack.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 
 #define IN ((size_t)64 << 10)
+#define OUT ((size_t)256 << 10)            /* bytes between two polls for Ctrl-C */
 #define FREE_OF_RATIO ((uint64_t)16 << 20) /* bytes that any file may unpack to, whatever the ratio */
 
 static bool ends_in_gz (const char *path) {
@@ -16,21 +17,9 @@ static bool ends_in_gz (const char *path) {
   return n > 3 && strcasecmp(path + n - 3, ".gz") == 0;
 }
 
-static void *take (void *ud, unsigned n, unsigned size) {
-  (void)ud;
-  return calloc(n, size);
-}
-
-static void give (void *ud, void *p) {
-  (void)ud;
-  free(p);
-}
-
 static gb_status start (gb_unpack *u, gb_error *err) {
-  GB_TRY(gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, IN, "", "", &u->in, err));
-  u->z.zalloc = take;
-  u->z.zfree = give;
-  if (inflateInit2(&u->z, 16 + 15) == Z_OK) return GB_OK; /* gzip, any window */
+  GB_TRY(gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, IN + gb_inflate_bytes, "", "", &u->in, err));
+  if (gb_inflate_open(&u->inflate, (char *)u->in.data + IN)) return GB_OK;
   gb_ledger_free(u->ledger, &u->in);
   return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
 }
@@ -60,10 +49,10 @@ gb_status gb_unpack_open (gb_ledger *l, const char *path, double max_ratio, gb_u
 /* Refills the packed bytes unless the file has ended. */
 static gb_status fill (gb_unpack *u, gb_error *err) {
   size_t got;
-  if (u->z.avail_in > 0 || u->file_ended) return GB_OK;
+  if (u->inflate.available > 0 || u->file_ended) return GB_OK;
   GB_TRY(gb_infile_read(&u->file, u->in.data, IN, &got, err));
-  u->z.next_in = u->in.data;
-  u->z.avail_in = (unsigned)got;
+  u->inflate.next = u->in.data;
+  u->inflate.available = got;
   u->file_ended = got < IN;
   u->taken += got;
   return GB_OK;
@@ -74,37 +63,33 @@ static gb_status next_member (gb_unpack *u, bool *more, gb_error *err) {
   bool padded = false;
   for (;;) {
     GB_TRY(fill(u, err));
-    if (u->z.avail_in == 0) return *more = false, GB_OK;
-    if (*u->z.next_in != 0) break;
+    if (u->inflate.available == 0) return *more = false, GB_OK;
+    if (*u->inflate.next != 0) break;
     padded = true;
-    u->z.next_in++;
-    u->z.avail_in--;
+    u->inflate.next++;
+    u->inflate.available--;
   }
-  if (padded || *u->z.next_in != 0x1F)
+  if (padded || *u->inflate.next != 0x1F)
     return gb_fail(err, GB_EFORMAT, "%s: other bytes follow the gzip data: the file is damaged",
                    u->file.path);
-  inflateReset(&u->z);
+  gb_inflate_reset(&u->inflate);
   u->at_end = false;
   return *more = true, GB_OK;
 }
 
-static gb_status failed (const gb_unpack *u, int code, gb_error *err) {
-  if (code == Z_MEM_ERROR) return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
-  if (code == Z_BUF_ERROR)
+static gb_status failed (const gb_unpack *u, gb_inflated what, gb_error *err) {
+  if (what == GB_INFLATED_NO_MEMORY) return gb_fail(err, GB_ENOMEM, "no memory to unpack '%s'", u->file.path);
+  if (what == GB_INFLATED_STUCK)
     return gb_fail(err, GB_EFORMAT, "%s: the gzip data end too early: the file is cut short", u->file.path);
-  return gb_fail(err, GB_EFORMAT, "%s: damaged gzip data: %s", u->file.path,
-                 u->z.msg != NULL ? u->z.msg : "unknown form");
+  return gb_fail(err, GB_EFORMAT, "%s: damaged gzip data: %s", u->file.path, u->inflate.why);
 }
 
 static gb_status inflate_some (gb_unpack *u, unsigned char *to, size_t room, size_t *got, gb_error *err) {
-  u->z.next_out = to;
-  u->z.avail_out = (unsigned)room;
-  const int code = inflate(&u->z, Z_NO_FLUSH);
-  *got = room - u->z.avail_out;
+  const gb_inflated what = gb_inflate_read(&u->inflate, to, room, got);
   u->given += *got;
-  if (code == Z_STREAM_END) u->at_end = true;
-  else if (code == Z_BUF_ERROR && !(u->file_ended && u->z.avail_in == 0)) return GB_OK; /* needs more input */
-  else if (code != Z_OK) return failed(u, code, err);
+  if (what == GB_INFLATED_END) u->at_end = true;
+  else if (what == GB_INFLATED_STUCK && !(u->file_ended && u->inflate.available == 0)) return GB_OK;
+  else if (what != GB_INFLATED_SOME) return failed(u, what, err);
   if (u->max_ratio > 0 && u->given > FREE_OF_RATIO && (double)u->given > u->max_ratio * (double)u->taken) {
     *got = 0;
     return gb_fail(
@@ -185,7 +170,7 @@ gb_status gb_unpack_read (gb_unpack *u, void *to, size_t n, size_t *got, gb_erro
       break;
     }
     GB_TRY(fill(u, err));
-    const gb_status st = inflate_some(u, at + *got, n - *got < IN ? n - *got : IN, &some, err);
+    const gb_status st = inflate_some(u, at + *got, n - *got < OUT ? n - *got : OUT, &some, err);
     keep(u, at + *got, some);
     *got += some;
     if (st != GB_OK) return st;
@@ -201,15 +186,15 @@ gb_status gb_unpack_rewind (gb_unpack *u, gb_error *err) {
   gb_unpack_forget(u);
   GB_TRY(gb_infile_rewind(&u->file, err));
   u->remembers = u->in.data != NULL;
-  u->z.avail_in = 0;
+  u->inflate.available = 0;
   u->at_end = u->file_ended = u->ended = false;
-  if (u->in.data != NULL) inflateReset(&u->z);
+  if (u->in.data != NULL) gb_inflate_reset(&u->inflate);
   return GB_OK;
 }
 
 void gb_unpack_close (gb_unpack *u) {
   gb_unpack_forget(u);
-  if (u->in.data != NULL) inflateEnd(&u->z);
+  gb_inflate_close(&u->inflate);
   gb_ledger_free(u->ledger, &u->in);
   gb_infile_close(&u->file);
 }

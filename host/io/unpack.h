@@ -3,18 +3,18 @@
 #define GB_IO_UNPACK_H
 
 #include <stdbool.h>
-#include <zlib.h>
 
 #include "base/infile.h"
 #include "device/ledger.h"
+#include "io/inflate.h"
 
 typedef struct gb_unpacked gb_unpacked; /* unpacked bytes that are kept */
 
 typedef struct gb_unpack {
   gb_infile file;
   gb_ledger *ledger;
-  gb_block in; /* packed bytes; not live: the file is not packed */
-  z_stream z;
+  gb_block in; /* packed bytes, and the state of inflate; not live: the file is not packed */
+  gb_inflate inflate;
   bool at_end; /* at the end of a member: another one may follow */
   bool file_ended;
   uint64_t taken, given; /* bytes of the file, bytes unpacked */

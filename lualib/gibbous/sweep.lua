@@ -54,6 +54,20 @@ local function check_devices(list)
   return list
 end
 
+local unchecked <const> = setmetatable({}, {__mode = "k"})     -- of studies whose axes nobody has asked for: makes them
+
+--- The axes of a study. In the process of a trial, which has its point, they wait until they are asked for: to check lists takes
+-- time by their length.
+local function set_axes(self, o)
+  local function make()
+    unchecked[self] = nil
+    rawset(self, "space", space.axes(o.space or {}, self.search, "space"))
+    rawset(self, "repeats", space.repeats(o.repeats))
+  end
+  if space.deferred then unchecked[self] = make else make() end
+  return self
+end
+
 --- A study. o: name, run = function(p, trial), space, repeats, search, trials, seed, metric, goal, budget, memory, devices, share,
 -- prune; docs/guide/sweeps.md describes each.
 local function new(_, given)
@@ -68,13 +82,12 @@ local function new(_, given)
   if (search == "gp" or search == "tpe") and not o.metric then
     core.raise("option", ("gb.sweep: search = \"%s\" needs a metric to improve"):format(search))
   end
-  return setmetatable({
+  return set_axes(setmetatable({
     name = check_name(o.name), run = o.run, search = search, trials = trials, seed = o.seed or 0, metric = o.metric,
     goal = o.goal or "min", memory = o.memory, devices = check_devices(o.devices), share = o.share or 1,
     time = budget.time and seconds(budget.time, "gb.sweep: budget.time"),
     limit = budget.memory ~= "auto" and budget.memory or nil, prune = o.prune and pruning(o.prune) or nil,
-    space = space.axes(o.space or {}, search, "space"), repeats = space.repeats(o.repeats),
-  }, Sweep)
+  }, Sweep), o)
 end
 
 function Sweep:__tostring()
@@ -85,8 +98,12 @@ end
 
 local absent <const> = {trials = true, metric = true, memory = true, devices = true, time = true, limit = true, prune = true}
 
-function Sweep.__index(_, key)
+function Sweep.__index(self, key)
   if absent[key] then return nil end
+  if unchecked[self] and (key == "space" or key == "repeats") then
+    unchecked[self]()
+    return rawget(self, key)
+  end
   object.no_field("a sweep", key, {name = 1, run = 1, search = 1, seed = 1, goal = 1, space = 1, repeats = 1}, absent)
 end
 

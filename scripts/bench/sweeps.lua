@@ -133,17 +133,22 @@ local function instant(n)
   return path
 end
 
---- How long the verbs that look take with the store of a folder.
+--- How long the verbs that look take with the store of a folder, and a start that finds nothing to do. Journals are also looked at
+-- without their snapshot, before the start, which makes a new one.
 local function looks(path)
-  for _, words in ipairs{{"ls"}, {"watch"}, {"table", "--rows", "i"}, {"plot", "--out", path .. "/figure.svg"},
-    {"export", "--out", path .. "/trials.csv"}, {"report", "--out", path .. "/report.html"}} do
+  local function timed(words, what)
     local t <const> = gb.clock()
-    local all <const> = {PROGRAM, "sweep", words[1], path .. "/store", table.unpack(words, 2)}
-    local child <close> = core.child(all, nil, path .. "/look.txt")
+    local child <close> = core.child({PROGRAM, "sweep", table.unpack(words)}, nil, path .. "/look.txt")
     core.wait{child}
     local how <const> = child:reap()
-    print(("  sweep %-7s %.2f s, %.0f MiB%s"):format(words[1], gb.clock() - t, how.peak / 2 ^ 20,
-      how.exit == 0 and "" or ", status " .. tostring(how.exit)))
+    print(("  sweep %-7s %.2f s, %.2f of it processor, %.0f MiB%s"):format(what or words[1], gb.clock() - t, how.user + how.system,
+      how.peak / 2 ^ 20, how.exit == 0 and "" or ", status " .. tostring(how.exit)))
+  end
+  if os.remove(path .. "/store/snapshot") then timed({"watch", path .. "/store"}, "watch, all lines") end
+  timed({"run", path .. "/study.lua", "--store", path .. "/store", "--quiet"}, "run")
+  for _, words in ipairs{{"ls"}, {"watch"}, {"table", "--rows", "i"}, {"plot", "--out", path .. "/figure.svg"},
+    {"export", "--out", path .. "/trials.csv"}, {"report", "--out", path .. "/report.html"}} do
+    timed{words[1], path .. "/store", table.unpack(words, 2)}
   end
 end
 

@@ -74,6 +74,21 @@ describe("a space", function()
     end
   end)
 
+  it("has its axes checked where they are asked for, in the process of a trial", function()
+    local study <const> = {name = "a", run = print, space = {a = {1, 2}, b = {3, 3}}}
+    support.raises("option", "b holds 3 twice", gb.sweep, study)
+    finally(function() space.deferred = nil end)
+    space.deferred = true
+    local wrong <const> = gb.sweep(study)
+    support.raises("option", "b holds 3 twice", function() return wrong.space end)
+    study.space.b = nil
+    local s <const> = gb.sweep(study)
+    assert.is_nil(rawget(s, "space"))
+    assert.same({1, 2}, s.space[1].values)
+    assert.same({}, s.repeats)
+    assert.matches("2 trials", tostring(s), 1, true)
+  end)
+
   it("is another one for another seed", function()
     local function one(seed)
       local axes <const> = {a = gb.sweep.uniform(0, 1)}

@@ -468,6 +468,33 @@ static void members_follow_each_other_and_nothing_else_does (void **state) {
   }
 }
 
+/* Headings and checksums lie anywhere in the pieces of the file that are read. */
+static void members_may_end_anywhere (void **state) {
+  (void)state;
+  enum { MEMBERS = 3000, MOST = 1 << 20 };
+  unsigned char *packed = malloc(MOST);
+  size_t n = 0;
+  for (int i = 0; i < MEMBERS; i++) {
+    char row[64];
+    const int bytes = snprintf(row, sizeof row, "%d,%.*s\n", i, 1 + i * 7 % 40,
+                               "1234567890.12345678901234567890123456789012");
+    n = pack(packed, n, MOST, row, (size_t)bytes);
+  }
+  assert_true(n > 3 << 15);
+  gb_frame f;
+  assert_int_equal(read_bytes(packed, n, (gb_csv_options){0}, &f), GB_OK);
+  assert_int_equal(f.nrows, MEMBERS);
+  for (size_t i = 0; i < MEMBERS; i++) assert_true(number(&f, i, 0) == (double)i);
+  gb_frame_clear(&f);
+  for (size_t i = 1; i <= 8; i++) { /* the checksum and the length of the last member */
+    packed[n - i] ^= 1;
+    assert_int_equal(read_bytes(packed, n, (gb_csv_options){0}, &f), GB_EFORMAT);
+    assert_non_null(strstr(file_error.text, "damaged gzip data: incorrect"));
+    packed[n - i] ^= 1;
+  }
+  free(packed);
+}
+
 static void a_bomb_is_refused_unless_it_is_asked_for (void **state) {
   (void)state;
   const size_t n = (size_t)20 << 20;
@@ -522,6 +549,7 @@ int main (void) {
       FILE_TEST(numbers_written_read_back_the_same),
       FILE_TEST(a_packed_table_cut_anywhere_is_refused),
       FILE_TEST(members_follow_each_other_and_nothing_else_does),
+      FILE_TEST(members_may_end_anywhere),
       FILE_TEST(a_bomb_is_refused_unless_it_is_asked_for),
       FILE_TEST(a_name_that_promises_gzip_is_believed),
   };

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/pool.h"
+#include "io/inflate.h"
 #include "io/text/csv.h"
 #include "support/elements.h"
 #include "support/io/file_fixture.h"
@@ -207,15 +208,14 @@ static void the_first_error_of_a_text_is_told (void **unused) {
   free(s);
 }
 
-static size_t unpacked; /* bytes that zlib gave */
+static size_t unpacked; /* bytes that were inflated */
 
-int __real_inflate (z_streamp z, int flush);
-int __wrap_inflate (z_streamp z, int flush);
-int __wrap_inflate (z_streamp z, int flush) {
-  const size_t room = z->avail_out;
-  const int code = __real_inflate(z, flush);
-  unpacked += room - z->avail_out;
-  return code;
+gb_inflated __real_gb_inflate_read (gb_inflate *g, unsigned char *to, size_t room, size_t *got);
+gb_inflated __wrap_gb_inflate_read (gb_inflate *g, unsigned char *to, size_t room, size_t *got);
+gb_inflated __wrap_gb_inflate_read (gb_inflate *g, unsigned char *to, size_t room, size_t *got) {
+  const gb_inflated what = __real_gb_inflate_read(g, to, room, got);
+  unpacked += *got;
+  return what;
 }
 
 /* A packed file is unpacked once, but for its beginning: what is kept of it is in the ledger beside the columns. */

@@ -442,10 +442,15 @@ function core.wait(children, seconds) end
 ---@param pid integer?  default: this one
 function core.process(pid) end
 
---- An SQLite file: db:run(sql, ...), db:rows(sql, ...), db:columns(sql, ...), db:close(). "create" makes one that is missing.
+--- An SQLite file: db:run(sql, ...), db:rows(sql, ...), db:columns(sql, ...), db:image() (the bytes of the file), db:close(). "create"
+--- makes one that is missing.
 ---@param path string
 ---@param mode "read"|"write"|"create"|nil
 function core.database(path, mode) end
+
+--- A database in memory, of what db:image() gave. The bytes are taken for whole: whoever keeps them keeps a digest.
+---@param bytes string
+function core.database_image(bytes) end
 
 --- Does a path lie on a file system of the network?
 ---@param path string

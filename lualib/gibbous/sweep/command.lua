@@ -160,6 +160,7 @@ end
 function verbs.trial(words)
   local path <const>, folder <const>, id <const>, token <const>, limit <const>, parent <const> = table.unpack(words, 1, 6)
   if not core.bind(math.tointeger(tonumber(parent)), true) then return false end
+  space.deferred = true
   local study <const> = script.load(path, {table.unpack(words, 7)})
   local self <close> = store.open(folder, "write")
   require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
@@ -170,6 +171,7 @@ end
 function verbs.dry(words)
   local path <const>, params <const>, limit <const>, parent <const> = table.unpack(words)
   if not core.bind(math.tointeger(tonumber(parent))) then return false end
+  space.deferred = true
   return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
 end
 

@@ -40,10 +40,11 @@ end
 ---@class gibbous.sweep.events
 ---@field place table<string, integer>   how far each file was read: behind its last good line
 ---@field damaged integer                lines that were passed over
+---@field parts table<string, table[]>?   of each file, the bytes that were read: {behind, sum}, SHA-256 from the last part to there
 local Reader <const> = {__name = "gibbous.sweep.events"}
 Reader.__index = Reader
 
-function M.reader() return setmetatable({place = {}, damaged = 0}, Reader) end
+function M.reader() return setmetatable({place = {}, damaged = 0, parts = {}}, Reader) end
 
 local function new_text(path, place)
   local f <const> = io.open(path, "rb")
@@ -52,6 +53,12 @@ local function new_text(path, place)
   local text <const> = ok and f:read "a" or ""            -- nil where it is a folder
   f:close()
   return text or ""
+end
+
+local function add_part(self, path, bytes, behind)
+  local parts <const> = self.parts[path] or {}
+  parts[#parts + 1] = {behind = behind, sum = core.sha256(bytes)}
+  self.parts[path] = parts
 end
 
 --- Appends the new events of a file to a list. Damaged lines at the end are looked at again: they may not have come whole yet.
@@ -69,6 +76,8 @@ function Reader:read(path, list)
       bad = bad + 1
     end
   end
+  local behind <const> = self.place[path] or 0
+  if self.parts and behind > start then add_part(self, path, text:sub(1, behind - start), behind) end
 end
 
 return M

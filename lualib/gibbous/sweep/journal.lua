@@ -3,6 +3,7 @@
 --   journal/HOST-PID-STARTED.jsonl    events of one coordinator
 --   trials/ID/events.K.jsonl          events of the process of attempt K, until its coordinator has copied them
 --   claims/ID.K, plan.G, run.N        files that one process alone could make (turns.lua)
+--   snapshot                          what the journals told up to some place (snapshot.lua)
 --
 -- What is known is a database in memory to which all events were applied (known.lua); new ones are read before each query.
 local core <const> = require "gibbous.core"
@@ -21,6 +22,7 @@ local LONGEST <const> = 10                 -- seconds that a turn is waited for:
 ---@class gibbous.sweep.journal: gibbous.sweep.store, gibbous.sweep.known
 ---@field me table         this process, as an owner
 ---@field out string?      the file that it writes
+---@field keeps boolean    it writes snapshots
 ---@field is_trial boolean?   it is the process of a trial, which knows the others' events only where it asks
 local Store <const> = {__name = "gibbous.sweep.store"}
 local methods <const> = {}
@@ -28,8 +30,10 @@ for name, f in pairs(state.queries) do methods[name] = f end
 
 --- self.db is what is known now.
 function Store.__index(self, key)
-  if key == "db" then return known.refresh(self) end
-  return methods[key]
+  if key ~= "db" then return methods[key] end
+  local db <const> = known.refresh(self)
+  if self.keeps and not self.is_trial then known.renew(self) end
+  return db
 end
 
 -- Writing ---------------------------------------------------------------------------------------------------------------------
@@ -58,7 +62,7 @@ function M.open(folder, mode)
     turns.take(folder, "store", turns.me(), {clock = core.clock()})
   end
   local self <const> = known.fields()
-  self.folder, self.me, self.holders = folder, turns.me(), holders.new()
+  self.folder, self.me, self.holders, self.keeps = folder, turns.me(), holders.new(), mode ~= "read"
   return setmetatable(self, Store)
 end
 

@@ -3,9 +3,13 @@
 -- over its release; an event whose attempt has not been read yet waits.
 local core <const> = require "gibbous.core"
 local events <const> = require "gibbous.sweep.events"
+local raised <const> = require "gibbous.raised"
+local snapshot <const> = require "gibbous.sweep.snapshot"
 local state <const> = require "gibbous.sweep.state"
 
 local M <const> = {}
+
+local SMALL <const>, SHARE <const> = 1 << 18, 8    -- a snapshot is renewed when more bytes have come, and an eighth of what it has
 
 local changes <const> = state.changes
 
@@ -20,10 +24,13 @@ local changes <const> = state.changes
 ---@field since integer
 ---@field stamps table<string, table>     the event that set a key
 ---@field waiting table[]                 events that were read too early
+---@field bytes integer                   of the journals that were read, and those that the last snapshot covers
+---@field covered integer
 
 --- The fields above, of nothing.
 function M.fields()
-  return {reader = events.reader(), trial_at = {}, numbers = {}, touched = {}, generation = 0, since = 0, stamps = {}, waiting = {}}
+  return {reader = events.reader(), trial_at = {}, numbers = {}, touched = {}, generation = 0, since = 0, stamps = {}, waiting = {},
+    bytes = 0, covered = 0}
 end
 
 -- Applying events -------------------------------------------------------------------------------------------------------------
@@ -148,16 +155,25 @@ end
 --- The file of the process of an attempt.
 function M.events_of(self, id, attempt) return ("%s/trials/%s/events.%d.jsonl"):format(self.folder, id, attempt) end
 
+local function new_tables()
+  local tables <const> = core.database ":memory:"
+  state.make(tables)
+  changes.set(tables, {key = "version", value = state.VERSION})
+  return tables
+end
+
 local function prepare(self)
-  self.tables = core.database ":memory:"
-  state.make(self.tables)
-  changes.set(self.tables, {key = "version", value = state.VERSION})
+  self.tables = snapshot.load(self, M.fields) or new_tables()
   self.pattern = self.folder:gsub("[%*%?%[%]\\]", "\\%0") .. "/journal/*-*-*.jsonl"
 end
 
 local function read_journals(self)
   local list <const>, before <const> = self.waiting, #self.waiting
-  for _, path in ipairs(core.glob(self.pattern)) do self.reader:read(path, list) end
+  self.bytes = 0
+  for _, path in ipairs(core.glob(self.pattern)) do
+    self.reader:read(path, list)
+    self.bytes = self.bytes + (self.reader.place[path] or 0)
+  end
   if #list > before then apply_all(self, list) end
 end
 
@@ -171,10 +187,39 @@ end
 
 --- Reads what is new. The database is there after the first time.
 function M.refresh(self)
-  if not self.tables then prepare(self) end
+  if not self.tables then
+    prepare(self)
+    self.reader.parts = nil
+  end
   read_journals(self)
   read_trials(self)
   return self.tables
+end
+
+-- Snapshots -------------------------------------------------------------------------------------------------------------------
+
+--- Has more than so many bytes come since the last one?
+local function is_due(self, most) return self.bytes - self.covered > (most or math.max(SMALL, self.covered // SHARE)) end
+
+--- Writes a snapshot of the journals, which are read anew for it: what processes of trials have told is not theirs yet, and may be
+-- lost. Where another process has written one meanwhile, that stays.
+local function write_snapshot(self, most)
+  local fresh <const> = M.fields()
+  fresh.folder = self.folder
+  prepare(fresh)
+  local _ <close> = fresh.tables
+  read_journals(fresh)
+  local due <const> = is_due(fresh, most)
+  self.covered = due and fresh.bytes or fresh.covered
+  if due then snapshot.write(fresh) end
+end
+
+--- Writes a new snapshot where much has come since the last one. It may fail, as on a full disk: the journals have all of it.
+-- most: bytes that are not much.
+function M.renew(self, most)
+  if not is_due(self, most) then return end
+  local ok <const>, why <const> = pcall(write_snapshot, self, most)
+  if not ok and not raised.is(why, "io") then error(why, 0) end
 end
 
 return M

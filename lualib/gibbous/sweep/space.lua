@@ -3,6 +3,8 @@
 local core <const> = require "gibbous.core"
 local options <const> = require "gibbous.options"
 
+---@class gibbous.sweep.space
+---@field deferred boolean?   in the process of a trial: axes of studies are checked where they are asked for
 local M <const> = {}
 
 -- Axes ------------------------------------------------------------------------------------------------------------------------
