@@ -71,6 +71,14 @@ function programs.covariance_of_standardised(n)
   return {s:t():matmul(s) / n}
 end
 
+--- One step makes the sums of rows, which a later loop reads, and the sums of columns, which run through one loop only.
+function programs.sums_of_rows_and_columns(n)
+  local k <const> = (rows(1, n, 16):sin() * 3 + 1):exp()
+  local of_rows <const>, of_columns <const> = k:sum(2), k:sum(1)
+  local weighted <const> = (of_rows:reshape(n, 1) * rows(2, n, 16) * of_columns):sin()
+  return {weighted:sum(1), (of_rows / of_columns:sum()):exp():sum()}
+end
+
 function programs.softmax_cross_entropy(n)
   local x <const>, w <const>, labels <const> = rows(1, n, 16), draw(2, 16, 16), rows(3, n, 16):argmax(2)
   local scores <const> = normalise(x:matmul(w), gb.ones(16), gb.zeros(16))
