@@ -170,7 +170,24 @@ describe("several loops over an axis", function()
     assert.is_true(again > 4)
     local loops <const> = readers.read_json(tight:json()).windows.loops
     assert.equal(again - 1, #loops)
-    assert.matches(("chosen  %d loops of windows of %%d+ of %d along"):format(#loops, n), tight:explain())
+    assert.matches(("chosen  %d loops, %d steps again: windows of %%d+ of %d along"):format(#loops, again - 2, n), tight:explain())
+  end)
+
+  it("are reported with what is computed again: its work, and the bytes that it does not take", function()
+    batch = false
+    local plan <const> = gb.plan(programs.wide_batch_norm(4000))
+    local tight <const> = gb.plan(programs.wide_batch_norm(4000), {budget = plan.minimum})
+    local values <const> = readers.read_json(tight:json()).windows.again
+    local flops <const> = 4 * 2 * 4000 * 64 * 64 -- four times again
+    assert.equal(1, #values)
+    local held <const> = values[1].held
+    assert.same({step = 1, times = 4, flops = flops, whole = 4000 * 64 * 8, held = held}, values[1])
+    assert.is_true(held < 4000 * 64 * 8 / 4)
+    local text <const> = tight:explain()
+    assert.matches("computed again by later loops, never stored whole: %+131 Mflop, 17%d %% more work\n", text)
+    assert.matches(("   1.953 MiB  matmul 4000x64 f64 +holds %d KiB, 4 times again: %%+131 Mflop"):format(held // 1024), text)
+    assert.matches("^plan of %d+ steps, 4 of them again  peak", tostring(tight))
+    assert.is_nil(plan:explain():find("computed again", 1, true))
   end)
 
   it("leave attention with a mask the bytes of attention", function()
