@@ -209,7 +209,7 @@ local function compare(p, got, want)
       if e - e ~= 0 then return nil, "not finite" end
       scale = math.max(scale, math.abs(e))
     end
-    local bound <const> = (single and 2e-4 or 1e-11) * (scale + 10)
+    local bound <const> = (single and 2e-3 or 1e-11) * (scale + 10)
     for k, e in ipairs(list) do
       if not (math.abs(got[i][k] - e) <= bound) then
         near = near or by_lists(p, single and 1e-5 or 1e-12)
