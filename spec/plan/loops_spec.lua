@@ -79,6 +79,16 @@ function programs.sums_of_rows_and_columns(n)
   return {weighted:sum(1), (of_rows / of_columns:sum()):exp():sum()}
 end
 
+--- The rows are the columns of a solve, which no loop does twice: what a later loop reads of it exists whole, and its windows would
+--- be no runs of memory there.
+function programs.solves_of_columns(n)
+  local w <const> = draw(2, 16, 16)
+  local factor <const> = gb.linalg.cholesky(w:matmul(w:t()) + 16 * gb.eye(16))
+  local z <const> = gb.linalg.triangular_solve(factor, rows(1, n, 16):t())
+  local centred <const> = z - z:mean(2, {keepdim = true})
+  return {(centred ^ 2):sum(2), (centred ^ 3):sum(2)}
+end
+
 function programs.softmax_cross_entropy(n)
   local x <const>, w <const>, labels <const> = rows(1, n, 16), draw(2, 16, 16), rows(3, n, 16):argmax(2)
   local scores <const> = normalise(x:matmul(w), gb.ones(16), gb.zeros(16))
@@ -171,6 +181,21 @@ describe("several loops over an axis", function()
     local loops <const> = readers.read_json(tight:json()).windows.loops
     assert.equal(again - 1, #loops)
     assert.matches(("chosen  %d loops, %d steps again: windows of %%d+ of %d along"):format(#loops, again - 2, n), tight:explain())
+  end)
+
+  it("are 32 at most, and one where nothing may be computed again", function()
+    local n <const> = 2100
+    local bytes <const> = n * 64 * 8 -- of the product
+    local function minimum(passes, allow)
+      local z <const>, mean = draw(1, n, 64):matmul(draw(2, 64, 64)), 0
+      for _ = 1, passes do mean = (z + mean):sin():mean(1) end
+      return gb.plan({mean}, {allow = allow}).minimum
+    end
+    assert.is_true(minimum(1, {"cut"}) < bytes / 2)
+    assert.is_true(minimum(2, {"cut"}) > bytes)
+    assert.is_true(minimum(2) < bytes / 2)
+    assert.is_true(minimum(32) < bytes / 2)
+    assert.is_true(minimum(33) > bytes)
   end)
 
   it("are reported with what is computed again: its work, and the bytes that it does not take", function()
