@@ -2018,10 +2018,6 @@ host/plan/tile/axes.c
 'loops: totals are read in the loop that makes them'
 
 host/plan/tile/axes.c
-'s/if (f->asked\[b\] & ~f->loops\[s\]) f->whole\[b\] = true;//'
-'loops: what a later one reads of a step that runs once is a window'
-
-host/plan/tile/axes.c
 's/^      if (c->again\[b\]) loops\[s\] |= asked\[b\];/      if (c->again[b]) loops[s] |= asked[b] | 1u << gb_loops_before(c, s);/'
 'loops: what only later ones need is made in the first, too'
 
