@@ -3,6 +3,7 @@
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local param <const> = require "gibbous.param"
+local random <const> = require "gibbous.likelihoods.random"
 local support <const> = require "spec.support"
 local values <const> = require "spec.gp.likelihoods.values"
 local near <const>, raises <const> = support.near, support.raises
@@ -92,6 +93,17 @@ describe("a likelihood", function()
     local large <const> = L.poisson{}:draw(gb.full({4000}, math.log(300)), 2)
     near(300, large:mean(), 5 * math.sqrt(300 / 4000))
     near(300, large:var(), 30)
+  end)
+
+  it("draws finite noise from uniform numbers next to 0 and 1, in f32 too", function()
+    local uniform <const> = random.uniform
+    for _, dtype in ipairs{"f32", "f64"} do
+      random.uniform = function() return gb.tensor({2.0 ^ -30, 0.25, 0.75, 1 - 2.0 ^ -24}, {dtype = dtype}) end
+      local ok <const>, y <const> = pcall(L.laplace{scale = 2}.draw, L.laplace{scale = 2}, gb.zeros(4, {dtype = dtype}), 1)
+      random.uniform = uniform
+      assert(ok, y)
+      near({-2 * 29 * math.log(2), -2 * math.log(2), 2 * math.log(2), 2 * 23 * math.log(2)}, y, 1e-6)
+    end
   end)
 
   it("has probabilities of classes that add to 1 and agree with its densities", function()
