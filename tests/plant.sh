@@ -1898,10 +1898,6 @@ lualib/gibbous/gp/laplace/posterior.lua
 'laplace model: draws leave the posterior on the wrong side'
 
 lualib/gibbous/gp/laplace/several.lua
-'s/core.maximum(prior - q\[c\], 0) + prior \* JITTER/prior - q[c]/'
-'laplace model: covariances of classes lack clamp and jitter'
-
-lualib/gibbous/gp/laplace/several.lua
 's/for c = 1, #q do q\[c\] = q\[c\] - (w\[c\] \* w\[c\]):sum(1) end//'
 'laplace model: variances of classes forget that they are coupled'
 

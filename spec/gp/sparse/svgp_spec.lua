@@ -119,6 +119,14 @@ describe("the ELBO of gb.gp.svgp", function()
 end)
 
 describe("gb.gp.svgp", function()
+  it("moves every parameter by the rate in the first step of Adam, whatever its slope", function()
+    local a <const> = new()
+    a:fit(x, y, {steps = 0})
+    local before <const> = a.kernel.variance.raw:item()
+    a:fit(x, y, {steps = 1, lr = 0.01, polish = false})
+    near(0.01, math.abs(a.kernel.variance.raw:item() - before), 1e-6)
+  end)
+
   it("fits in minibatches to nearly what the collapsed bound's fit finds", function()
     local a <const> = gb.gp.svgp{kernel = K.matern52{}, inducing = 16, batch = 20}
     local values <const> = {}
