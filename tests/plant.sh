@@ -554,7 +554,7 @@ host/iterate/planned_op.c
 'a plan does not count what a solver takes at home'
 
 host/plan/place/place.c
-'s/    if (g->low->home == g->device) add_life(g, &p->within\[s\]);//'
+'s/    if (g->low->home == g->device \&\& p->place\[s\] == t) add_life(g, \&p->within\[s\]);//'
 'a plan has no room at home for a solver'
 
 host/iterate/planned_op.c
@@ -604,10 +604,6 @@ host/plan/tile/cut.c
 host/plan/tile/axes.c
 's/^    f->c->scattered\[b\] = true;$/    f->c->scattered[b] = false;/'
 'a value made before is cut where an opaque op needs one run of it'
-
-host/plan/tile/axes.c
-'s/^    f->late\[b\] = reduced;$/    f->late[b] = false;/'
-'a total is read before its last window'
 
 host/plan/run/step.c
 's/from += pl->grains->grain) {/from = end) {/;s/const size_t n = end - from < pl->grains->grain ? end - from : pl->grains->grain;/const size_t n = end - from;/'
@@ -1768,6 +1764,278 @@ lualib/gibbous/sweep/known.lua
 lualib/gibbous/sweep/space.lua
 's/is_table and seen_tables or seen/seen/'
 'sweeps: a word is another value than the table that is written so'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/1 \/ w) \/ 2 - aU \* p.r/1 \/ w) \/ 2 + aU * p.r/'
+'sgpr: the slope by the noise has a wrong sign'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/ + core.linalg.diag(f.kernel:diag(z) \* JITTER)//'
+'sgpr: the places have no jitter'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/traced and v + sums.trace - sums.gram:diagonal():sum() or v/v/'
+'sgpr: the bound lacks its trace term'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/of_U = of_U - 2 \* of_noise/of_U = of_U - of_noise/'
+'sgpr: half of the slope of fitc by U is missing'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/turned = turned - 2 \*/turned = turned + 2 */'
+'sgpr: the slope of fitc by the places has a wrong sign'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/M.sums(p, trace)/M.sums(p)/'
+'sgpr: the upper bound forgets the trace'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/-0.5 \* triangular_solve(p.L, half:t(), back)/-0.5 * triangular_solve(p.L, half, back)/'
+'sgpr: the slope by K_zz is not transposed between its solves'
+
+lualib/gibbous/gp/sgpr/bound.lua
+'s/(sums.proj \* a):sum() + 2 \* R/(sums.proj * a):sum() + R/'
+'sgpr: the log determinant of B is halved'
+
+lualib/gibbous/gp/sgpr/posterior.lua
+'s/triangular_solve(now.R, normals(7909), {transposed = true})/triangular_solve(now.R, normals(7909))/'
+"sgpr: draws have the covariance of the factor's transpose"
+
+lualib/gibbous/gp/sgpr/posterior.lua
+'s/seed = seed \* 7919 + stream/seed = stream/'
+'sgpr: draws ignore the seed'
+
+lualib/gibbous/gp/sgpr/posterior.lua
+'s/return squares(u) - squares(triangular_solve(ready.state.R, u))/return squares(u)/'
+'sgpr: variances take the values at the places for known'
+
+lualib/gibbous/gp/svgp/elbo.lua
+'s/g - 2 \* h \* Ua/g - h * Ua/'
+'svgp: a natural step moves its shift by half of the curvature'
+
+lualib/gibbous/gp/svgp/elbo.lua
+'s/0.5 \* A, 0.0/A, 0.0/'
+'svgp: the slope by K_zz counts its diagonal twice'
+
+lualib/gibbous/gp/svgp/elbo.lua
+'s/+ bend(at.Kzz, of_Kzz) - bend(p.m, g)/- bend(at.Kzz, of_Kzz) - bend(p.m, g)/'
+'svgp: the slope by K_zz has a wrong sign'
+
+lualib/gibbous/gp/svgp/elbo.lua
+'s/ - bend(p.k, h)$//'
+'svgp: the slope by the variances of the rows is missing'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/(a \* a):sum() - f.count + 2 \* R/(a * a):sum() - f.count - 2 * R/'
+'svgp: the divergence of a full q has a wrong log determinant'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/logdet = logdet + core.linalg.logdet/logdet = logdet - core.linalg.logdet/'
+'svgp: the divergence of a low-rank q has a wrong sign'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/logdet = logdet - 2 \* at.L/logdet = logdet - at.L/'
+'svgp: without whitening the divergence has half a log determinant'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/triangular_solve(at.L, U, {transposed = true})/triangular_solve(at.L, U)/'
+'svgp: without whitening factors of q meet a transposed L'
+
+lualib/gibbous/gp/svgp/fit.lua
+'s/slice(1, 1, at + b - n)/slice(1, 2, at + b - n + 1)/'
+'svgp: a batch of two epochs leaves out a row'
+
+lualib/gibbous/gp/svgp/fit.lua
+'s/0.999 ^ k/0.99 ^ k/'
+'svgp: the second moment of Adam is divided by another bias'
+
+lualib/gibbous/gp/svgp/fit.lua
+'s/seed = seed \* 7919 + epoch/seed = 7919 + epoch/'
+'svgp: the order of rows ignores the seed'
+
+lualib/gibbous/gp/svgp/fit.lua
+'s/noise, n \/ b, rate)/noise, 1, rate)/'
+'svgp: the rows of a batch stand for themselves only'
+
+lualib/gibbous/gp/svgp/posterior.lua
+'s/now.q.half(core.eye(m)):t()/now.q.half(core.eye(m))/'
+"svgp: draws have the covariance of the factor's transpose"
+
+lualib/gibbous/gp/laplace/mode.lua
+'s/core.maximum(own or second, 0):detach()/(own or second):detach()/'
+'laplace model: weights below 0 pass into the search for the mode'
+
+lualib/gibbous/gp/laplace/mode.lua
+'s/b <const> = (w \* (now.f - p.mean) + g):eval()/b <const> = (w * now.f + g):eval()/'
+'laplace model: a Newton step forgets the mean function'
+
+lualib/gibbous/gp/laplace/mode.lua
+'s/(g - now.a - w \* moved):eval(), moved/(g - now.a + w * moved):eval(), moved/'
+'laplace model: the true Newton step has a wrong sign'
+
+lualib/gibbous/gp/laplace/evidence.lua
+'s/parts.kernel:matmul(at.a)):sum() \/ 2/parts.kernel:matmul(at.a)):sum()/'
+'laplace model: the slope by the kernel is doubled'
+
+lualib/gibbous/gp/laplace/evidence.lua
+'s/local f <const> = core.with_slope(at.f, moved, one \"f64\")/local f <const> = at.f/'
+'laplace model: the evidence forgets that the mode moves'
+
+lualib/gibbous/gp/laplace/evidence.lua
+'s/l:curvature(f, at.y) or second/second/'
+'laplace model: the evidence takes a negative curvature'
+
+lualib/gibbous/gp/laplace/evidence.lua
+'s/core.linalg.logdet(parts.b) \/ 2 - flat/core.linalg.logdet(parts.b) - flat/'
+'laplace model: the log determinant of B is doubled'
+
+lualib/gibbous/gp/laplace/posterior.lua
+'s/sw \* values + normals(7907)/sw * values/'
+'laplace model: draws have no noise of the observations'
+
+lualib/gibbous/gp/laplace/posterior.lua
+'s/return state.alpha:unsqueeze(2) - sw \* x, info/return state.alpha:unsqueeze(2) + sw * x, info/'
+'laplace model: draws leave the posterior on the wrong side'
+
+lualib/gibbous/gp/laplace/several.lua
+'s/for c = 1, #q do q\[c\] = q\[c\] - (w\[c\] \* w\[c\]):sum(1) end//'
+'laplace model: variances of classes forget that they are coupled'
+
+lualib/gibbous/gp/auto/choice.lua
+'s/c.seconds and times \* c.seconds/c.seconds/'
+'auto: a model is chosen by the time of one step'
+
+lualib/gibbous/gp/auto/choice.lua
+'s/^local PASSES <const> = 3$/local PASSES <const> = 0/'
+'auto: passes over the rows take no time'
+
+lualib/gibbous/gp/auto/choice.lua
+'s/return c.seconds and c.seconds \* n \/ #block/return c.seconds/'
+'auto: a pass takes the time of one block'
+
+lualib/gibbous/gp/auto/choice.lua
+'s/if fits(c, seconds) then return math.min(m, n), c end/if not c.refused then return math.min(m, n), c end/'
+'auto: the number of points minds the memory only'
+
+lualib/gibbous/likelihoods/bernoulli.lua
+'s/local z <const> = mean \/ (1 + var):sqrt()/local z <const> = mean/'
+'likelihoods: probabilities of two classes ignore the variance'
+
+lualib/gibbous/likelihoods/bernoulli.lua
+'s/return f \* (2 \* y - 1)/return f * (1 - 2 * y)/'
+'likelihoods: the two classes are exchanged'
+
+lualib/gibbous/likelihoods/beta.lua
+'s/(trigamma(a) + trigamma(b)) \* slope \* slope/(trigamma(a) + trigamma(b)) * slope/'
+'likelihoods: the information of beta has the slope once'
+
+lualib/gibbous/likelihoods/gamma.lua
+'s/(var \/ 2 - mean)/(var - mean)/'
+'likelihoods: the expectation of gamma counts the variance twice'
+
+lualib/gibbous/likelihoods/gamma.lua
+'s/ + core.maximum(second - first \* first, 0)}/}/'
+'likelihoods: predictions of gamma forget the variance of the mean'
+
+lualib/gibbous/likelihoods/laplace.lua
+'s/core.maximum(var, (LEAST \* scale) ^ 2):sqrt()/var:sqrt()/'
+'likelihoods: a latent value without variance has no expectation under Laplace noise'
+
+lualib/gibbous/likelihoods/laplace.lua
+'s/+ ratio \* ratio \/ 2/+ ratio * ratio/'
+'likelihoods: the predictive density of Laplace noise lacks a half'
+
+lualib/gibbous/likelihoods/negative_binomial.lua
+'s/var = first + spread + core/var = spread + core/'
+"likelihoods: predictions of counts lack Poisson's variance"
+
+lualib/gibbous/likelihoods/negative_binomial.lua
+'s/random.gamma(shape, seed), seed + 104729)/random.gamma(shape, seed), 104729)/'
+'likelihoods: the counts of a draw ignore the seed'
+
+lualib/gibbous/likelihoods/quadrature.lua
+'s/(x \* now - math.sqrt(k) \* before)/(x * now - math.sqrt(k + 1) * before)/'
+'likelihoods: weights of quadrature by a wrong recurrence'
+
+lualib/gibbous/likelihoods/quadrature.lua
+'s/core.maximum(1 \/ var - bend, 1 \/ var)/(1 \/ var + bend)/'
+'likelihoods: the peak of an integrand is as wide as with the opposite curvature'
+
+lualib/gibbous/likelihoods/softmax.lua
+'s/seed = self.seed}/seed = 0}/'
+'likelihoods: draws of softmax ignore their seed'
+
+lualib/gibbous/likelihoods/softmax.lua
+'s/core.cat({half, -half}, 1)/core.cat({half, half}, 1)/'
+'likelihoods: draws of softmax come twice, not in pairs'
+
+lualib/gibbous/likelihoods/softmax.lua
+'s/:logsumexp(1) - math.log(draws)/:logsumexp(1) - math.log(self.draws)/'
+'likelihoods: the predictive density of softmax counts other draws'
+
+lualib/gibbous/likelihoods/student_t.lua
+'s/(df + 1) \/ ((df + 3)/(df + 1) \/ ((df + 1)/'
+"likelihoods: the information of Student's noise is that of another"
+
+lualib/gibbous/likelihoods/student_t.lua
+'s/ \/ core.maximum(df - 2, 1e-300), math.huge)/ \/ core.maximum(df - 1, 1e-300), math.huge)/'
+"likelihoods: the variance of Student's noise divides by another number"
+
+lualib/gibbous/likelihoods/random.lua
+'s/uniform() ^ (1 \/ shape)/uniform() ^ shape/'
+'likelihoods: gamma draws of small shapes have a wrong power'
+
+lualib/gibbous/likelihoods/random.lua
+'s/uniform() < rate \/ time/uniform() < time \/ rate/'
+'likelihoods: Poisson draws of large means keep all events'
+
+lualib/gibbous/gp/classifier/prediction.lua
+'s/ - (#b.classes == 2 and 1 or 0))/ - 1)/'
+'classifier: log densities of more classes than two are those of the class before'
+
+lualib/gibbous/gp/classifier/labels.lua
+'s/^  table.sort(out)$//'
+'classifier: classes come in the order of the data'
+
+lualib/gibbous/gp/classifier/observations.lua
+'s/return l.kind == \"softmax\" and l.classes == count and l or/return l.kind == \"softmax\" and l or/'
+'classifier: a fit with another number of classes keeps the likelihood'
+
+lualib/gibbous/gp/classifier/prediction.lua
+'s/probabilities:argmax(2)/probabilities:argmax(2) * 0 + 1/'
+'classifier: the first class is the most likely one'
+
+host/plan/tile/axes.c
+'s/if (f->c->cut\[s\].reduces || gb_step_is_home(st)) return false;/if (gb_step_is_home(st)) return false;/'
+'loops: a step with totals runs in several'
+
+host/plan/tile/axes.c
+'s/f->ready\[b\] = loop + reduced;/f->ready[b] = loop;/'
+'loops: totals are read in the loop that makes them'
+
+host/plan/tile/axes.c
+'s/^      if (c->again\[b\]) loops\[s\] |= asked\[b\];/      if (c->again[b]) loops[s] |= asked[b] | 1u << gb_loops_before(c, s);/'
+'loops: what only later ones need is made in the first, too'
+
+host/plan/tile/axes.c
+'s/return !f->rules.thrifty || !is_dear(st);/return true;/'
+'loops: a product is computed again where there is room for it'
+
+host/plan/tile/axes.c
+'s/const bool has = has_axis(f, st), allowed = loop < f->rules.loops;/const bool has = has_axis(f, st), allowed = loop <= f->rules.loops;/'
+'loops: there is one more than was allowed'
+
+host/plan/price/step_cost.c
+'s/seconds += (loops > 1 ? loops : 1) \*/seconds +=/'
+'loops: what is computed again costs no time'
+
+host/plan/place/places.c
+'s/if (p->place\[s\] < 0) p->place\[s\] = t;/p->place[s] = t;/'
+'loops: a step begins at its last place'
+
+host/plan/report/again.c
+'s/all.again += times_again(pl, s) \* flops_of(st);/all.again += flops_of(st);/'
+'loops: a report counts what is computed again once'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }
@@ -1804,6 +2072,15 @@ suite_of () {                     # file, what is wrong
     'sweeps: '*) targets=gibbous filter='spec/sweep/run_spec.lua spec/sweep/search_spec.lua'; return ;;
     'columns and scales: '*)
       targets=gibbous filter='spec/gp/model/scaling_spec.lua spec/gp/model/columns_spec.lua'; return ;;
+    'loops: '*) targets=gibbous filter=spec/plan/loops_spec.lua; return ;;
+    'sgpr: '*) targets=gibbous filter=spec/gp/sparse/sgpr_spec.lua; return ;;
+    'svgp: '*) targets=gibbous filter=spec/gp/sparse/svgp_spec.lua; return ;;
+    'auto: '*) targets=gibbous filter=spec/gp/sparse/auto_spec.lua; return ;;
+    'laplace model: '*)
+      targets=gibbous filter='spec/gp/laplace/algorithms_spec.lua spec/gp/laplace/model_spec.lua'; return ;;
+    'likelihoods: '*)
+      targets=gibbous filter='spec/gp/likelihoods/interface_spec.lua spec/gp/likelihoods/values_spec.lua'; return ;;
+    'classifier: '*) targets=gibbous filter=spec/gp/classifier/classifier_spec.lua; return ;;
     'change of device: '*) targets='gibbous gibbous_far' filter=spec/host/session_device_spec.lua; return ;;
     'PTX: '*) targets='gibbous_cuda_emulated test_cuda_fold_chains' filter='^cuda_ptx/chains$'; return ;;
     'CUDA kernels: '*)

@@ -513,11 +513,13 @@ static int plan_tostring (lua_State *L) {
   gb_plan_report r;
   char peak[GB_BYTES_TEXT], minimum[GB_BYTES_TEXT], text[48];
   gb_plan_report_get(p->plan, &r);
-  lua_pushfstring(L, "plan of %d step%s  peak %s", r.nsteps, lgb_plural((uint64_t)r.nsteps),
-                  gb_bytes_text(peak_of(p, &r), peak));
+  lua_pushfstring(L, "plan of %d step%s", r.nsteps, lgb_plural((uint64_t)r.nsteps));
+  if (r.again > 0) lua_pushfstring(L, ", %d of them again", r.again);
+  else lua_pushliteral(L, "");
+  lua_pushfstring(L, "  peak %s", gb_bytes_text(peak_of(p, &r), peak));
   push_peaks(L, p->plan);
   lua_pushfstring(L, "  minimum %s", gb_bytes_text(minimum_of(p, &r), minimum));
-  lua_concat(L, 3);
+  lua_concat(L, 5);
   const double seconds = seconds_of(L, p, &r, 1);
   lua_getiuservalue(L, 1, 2);
   const bool waits = lua_rawlen(L, -1) > 0;

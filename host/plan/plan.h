@@ -78,6 +78,7 @@ typedef struct gb_candidate {
   size_t over;                    /* by so much */
   const struct gb_tiling *tiling; /* of which it runs windows, NULL: whole */
   size_t chunk;                   /* indices of a window, 0: whole */
+  int again;                      /* steps that run again, in a later loop over the windows */
   bool packed, reordered;         /* factors as triangles; steps in the order that needs least */
   size_t rows; /* indices of staged values that exist at a time, inside the steps that read them; 0: all */
 } gb_candidate;
@@ -90,6 +91,7 @@ typedef struct gb_plan_report {
   size_t minimum;    /* smallest budget that works (caches counted as zero) */
   bool least, timed; /* the candidate of least need is chosen; candidates have predicted seconds */
   int nsteps, nrows, ncandidates;
+  int again;                     /* of the steps: run again, in a later loop over the windows */
   const gb_plan_row *row;        /* inputs first, then in the order of steps */
   const gb_candidate *candidate; /* in order of preference */
   const char *const *step;       /* [nsteps] what they are */

@@ -71,6 +71,25 @@ function programs.covariance_of_standardised(n)
   return {s:t():matmul(s) / n}
 end
 
+--- One step makes the sums of rows, which a later loop reads, and the sums of columns, which run through one loop only.
+function programs.sums_of_rows_and_columns(n)
+  local k <const> = (rows(1, n, 16):sin() * 3 + 1):exp()
+  local of_rows <const>, of_columns <const> = k:sum(2), k:sum(1)
+  local weighted <const> = (of_rows:reshape(n, 1) * rows(2, n, 16) * of_columns):sin()
+  return {weighted:sum(1), (of_rows / of_columns:sum()):exp():sum()}
+end
+
+--- The rows are the columns of a solve, which no loop does twice: what a later loop reads of it exists whole, and its windows would
+--- be no runs of memory there.
+function programs.solves_of_columns(n)
+  local w <const> = draw(2, 64, 64)
+  local factor <const> = gb.linalg.cholesky(w:matmul(w:t()) + 64 * gb.eye(64))
+  local x <const> = rows(1, n, 64)
+  local z <const>, wide <const> = gb.linalg.triangular_solve(factor, x:t()), x:matmul(draw(3, 64, 256))
+  local centred <const> = z - z:mean(2, {keepdim = true})
+  return {(centred ^ 2):sum(2), ((wide - wide:mean(1)) ^ 3):mean(1)}
+end
+
 function programs.softmax_cross_entropy(n)
   local x <const>, w <const>, labels <const> = rows(1, n, 16), draw(2, 16, 16), rows(3, n, 16):argmax(2)
   local scores <const> = normalise(x:matmul(w), gb.ones(16), gb.zeros(16))
@@ -138,6 +157,7 @@ describe("several loops over an axis", function()
     for _, name in ipairs{"batch_norm", "two_batch_norms", "softmax_cross_entropy", "covariance_of_standardised"} do
       assert.is_true(least(programs[name](n)) < activation / 4, name)
     end
+    assert.is_true(least(programs.solves_of_columns(2100)) < 2100 * 256 * 8 / 2)
     assert.is_true(least(programs.batch_norm(n), {allow = {"order", "cut"}}) > activation)
     batch = true
     assert.is_true(least(programs.batch_norm(n)) < activation / 4)
@@ -162,7 +182,39 @@ describe("several loops over an axis", function()
     assert.is_true(again > 4)
     local loops <const> = readers.read_json(tight:json()).windows.loops
     assert.equal(again - 1, #loops)
-    assert.matches(("chosen  %d loops of windows of %%d+ of %d along"):format(#loops, n), tight:explain())
+    assert.matches(("chosen  %d loops, %d steps again: windows of %%d+ of %d along"):format(#loops, again - 2, n), tight:explain())
+  end)
+
+  it("are 32 at most, and one where nothing may be computed again", function()
+    local n <const> = 2100
+    local bytes <const> = n * 64 * 8 -- of the product
+    local function minimum(passes, allow)
+      local z <const>, mean = draw(1, n, 64):matmul(draw(2, 64, 64)), 0
+      for _ = 1, passes do mean = (z + mean):sin():mean(1) end
+      return gb.plan({mean}, {allow = allow}).minimum
+    end
+    assert.is_true(minimum(1, {"cut"}) < bytes / 2)
+    assert.is_true(minimum(2, {"cut"}) > bytes)
+    assert.is_true(minimum(2) < bytes / 2)
+    assert.is_true(minimum(32) < bytes / 2)
+    assert.is_true(minimum(33) > bytes)
+  end)
+
+  it("are reported with what is computed again: its work, and the bytes that it does not take", function()
+    batch = false
+    local plan <const> = gb.plan(programs.wide_batch_norm(4000))
+    local tight <const> = gb.plan(programs.wide_batch_norm(4000), {budget = plan.minimum})
+    local values <const> = readers.read_json(tight:json()).windows.again
+    local flops <const> = 4 * 2 * 4000 * 64 * 64 -- four times again
+    assert.equal(1, #values)
+    local held <const> = values[1].held
+    assert.same({step = 1, times = 4, flops = flops, whole = 4000 * 64 * 8, held = held}, values[1])
+    assert.is_true(held < 4000 * 64 * 8 / 4)
+    local text <const> = tight:explain()
+    assert.matches("computed again by later loops, never stored whole: %+131 Mflop, 17%d %% more work\n", text)
+    assert.matches(("   1.953 MiB  matmul 4000x64 f64 +holds %d KiB, 4 times again: %%+131 Mflop"):format(held // 1024), text)
+    assert.matches("^plan of %d+ steps, 4 of them again  peak", tostring(tight))
+    assert.is_nil(plan:explain():find("computed again", 1, true))
   end)
 
   it("leave attention with a mask the bytes of attention", function()

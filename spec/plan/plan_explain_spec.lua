@@ -357,7 +357,8 @@ describe("plan:json", function()
 
   it("says which steps run window by window", function()
     local d <const> = data(predicted(), "4 MiB")
-    assert.same({count = 4, of = 1024, extent = 4000, leaf = "t", axis = 1, first = 2, last = 4, loops = {{first = 2, last = 4}}},
+    assert.same({count = 4, of = 1024, extent = 4000, leaf = "t", axis = 1, first = 2, last = 4,
+      loops = {{first = 2, last = 4}}, again = {}},
       d.windows)
     assert.same({"before", "window", "window", "window"}, {d.steps[1].when, d.steps[2].when, d.steps[3].when, d.steps[4].when})
     assert.same(json_null, data(predicted(), "100 MiB").windows)

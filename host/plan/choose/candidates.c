@@ -14,6 +14,7 @@ static const gb_candidate *find_whole (const gb_plan *p, bool held) {
 ** order; of those that need as much as another only the first is there. */
 static void name_offer (const gb_plan *p, gb_candidate *o, const gb_placement *place) {
   gb_form_text(p, place, o->name);
+  o->again = gb_placement_again(place);
   if (!is_whole(o) || o->reordered) return;
   const char *how = place->caches > 0 ? ", caches kept" : "";
   if (find_whole(p, false) != NULL) how = ", caches as temporaries";

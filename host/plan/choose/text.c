@@ -112,6 +112,13 @@ static bool is_reordered (const gb_placement *place) {
   return false;
 }
 
+/* "5 loops, 4 steps again: " */
+static void say_loops (int loops, int again, char text[GB_FORM_TEXT]) {
+  gb_append(text, GB_FORM_TEXT, "%d loops", loops);
+  if (again > 0) gb_append(text, GB_FORM_TEXT, ", %d step%s again", again, again == 1 ? "" : "s");
+  gb_append(text, GB_FORM_TEXT, ": ");
+}
+
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]) {
   char axis[GB_AXIS_TEXT];
   const gb_tiling *c = place->tiling;
@@ -120,7 +127,7 @@ char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FO
     gb_append(text, GB_FORM_TEXT, "staged values in windows of %zu of %zu", place->rows, place->nest->widest);
   else if (c == NULL || place->chunk >= c->extent) gb_append(text, GB_FORM_TEXT, "whole");
   else {
-    if (c->nloops > 1) gb_append(text, GB_FORM_TEXT, "%d loops of ", c->nloops);
+    if (c->nloops > 1) say_loops(c->nloops, gb_placement_again(place), text);
     gb_append(text, GB_FORM_TEXT, "windows of %zu of %zu along %s", place->chunk, c->extent,
               gb_axis_text(p, c, axis));
   }

@@ -36,7 +36,7 @@ char *gb_axis_text (const gb_plan *p, const gb_tiling *c, char text[GB_AXIS_TEXT
 /* Bytes of b in the placement reported: a window of it, a packed triangle, or all. */
 size_t gb_planned_bytes (const gb_plan *p, int b);
 
-/* "whole", or "windows of 64 of 1000 along axis 1 of x", "5 loops of windows of ..."; ", packed triangles",
+/* "whole", or "windows of 64 of 1000 along axis 1 of x", "5 loops, 4 steps again: windows of ..."; ", packed triangles",
 ** ", reordered". */
 #define GB_FORM_TEXT 128
 char *gb_form_text (const gb_plan *p, const gb_placement *place, char text[GB_FORM_TEXT]);

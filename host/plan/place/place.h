@@ -106,6 +106,12 @@ static inline int gb_first_phase (const gb_placement *p, int s) {
   if (p->tiling == NULL) return 0;
   return p->loops[s] != 0 ? 2 * __builtin_ctz(p->loops[s]) + 1 : p->tiling->phase[s];
 }
+/* How often step s runs over its axis after the first loop that it runs in. */
+static inline int gb_loops_again (const gb_placement *p, int s) {
+  return p->loops[s] == 0 ? 0 : __builtin_popcount(p->loops[s]) - 1;
+}
+/* The steps that run again, each counted as often. */
+int gb_placement_again (const gb_placement *p);
 /* The loop that the place is in, -1: none. */
 int gb_loop_at (const gb_placement *p, int place);
 /* The same loop runs at both places, or none between the same two loops. */

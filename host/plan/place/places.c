@@ -3,6 +3,12 @@
 
 #include "plan/place/place.h"
 
+int gb_placement_again (const gb_placement *p) {
+  int again = 0;
+  for (int s = 0; s < p->nsteps; s++) again += p->runs[s] ? gb_loops_again(p, s) : 0;
+  return again;
+}
+
 int gb_loop_at (const gb_placement *p, int place) {
   for (int k = 0; k < p->nloops; k++)
     if (place >= p->loop[k].first && place <= p->loop[k].last) return k;

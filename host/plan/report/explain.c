@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "plan/choose/text.h"
+#include "plan/report/again.h"
 #include "plan/structure/supports.h"
 
 #define COLUMNS 100
 #define BAR 20
 #define WHERE 19 /* of a script line */
 #define NAME 38  /* of a buffer */
+#define OFFER 90 /* of a candidate, at most */
 #define MOST_BUFFERS 8
 #define MOST_INPUTS 4
 #define MOST_STREAMED 4
@@ -184,6 +186,7 @@ static void say_streamed (const gb_plan *p, FILE *f) {
             *st->full_where ? "   " : "", gb_short_where(st->full_where, 30));
   }
   if (n > MOST_STREAMED) fprintf(f, "              in %d more steps\n", n - MOST_STREAMED);
+  if (n > 1) fprintf(f, "              each of the %d steps computes its own\n", n);
 }
 
 /* Steps that the device of their values does not run. */
@@ -280,7 +283,7 @@ static void say_time (const gb_plan *p, int device, const size_t *live, FILE *f)
 static void say_offer (const gb_plan_report *r, const gb_candidate *o, FILE *f) {
   char size[GB_BYTES_TEXT];
   fprintf(f, "  %-6s  ", o->chosen ? "chosen" : o->fits ? " also" : " no");
-  const int width = gb_width(o->name, 60);
+  const int width = gb_width(o->name, OFFER);
   gb_put(f, o->name, width < 44 ? 44 : width);
   fprintf(f, "  %10s", gb_size_text(o->need, size));
   if (o->seconds > 0 && o->short_of == NULL) fprintf(f, "   ~%.2g s", o->seconds);
@@ -347,7 +350,11 @@ static void say_offers (const gb_plan *p, FILE *f) {
 static void name_shortly (const gb_candidate *o, char *text, size_t room) {
   text[0] = '\0';
   if (o->tiling == NULL) gb_append(text, room, "%s", o->name);
-  else gb_append(text, room, "windows of %zu%s", o->chunk, o->packed ? ", packed" : "");
+  else {
+    if (o->tiling->nloops > 1) gb_append(text, room, "%d loops of ", o->tiling->nloops);
+    gb_append(text, room, "windows of %zu%s", o->chunk, o->packed ? ", packed" : "");
+    if (o->again > 0) gb_append(text, room, ", %d step%s again", o->again, o->again == 1 ? "" : "s");
+  }
 }
 
 static void add_item (FILE *f, const char *item, int *column) {
@@ -421,6 +428,7 @@ char *gb_plan_explain (const gb_plan *p) {
   say_home(p, f);
   gb_partition_explain(p, f);
   say_streamed(p, f);
+  gb_repeats_explain(p, f);
   ok = ok && say_each(p, say_time, f);
   say_offers(p, f);
   fprintf(f, "smallest budget %s", gb_size_text(p->report.minimum, size));

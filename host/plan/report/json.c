@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "plan/choose/text.h"
+#include "plan/report/again.h"
 
 /* Writes the comma between members of the object or list that was opened last. */
 typedef struct json {
@@ -130,6 +131,17 @@ static void write_windows (json *j, const gb_plan *p) {
     begin(j, NULL, '{');
     write_size(j, "first", (size_t)p->number[pl->loop[k].first] + 1);
     write_size(j, "last", (size_t)p->number[pl->loop[k].last + 1]);
+    end(j, '}');
+  }
+  end(j, ']');
+  begin(j, "again", '[');
+  for (gb_repeat r = {.place = -1}; gb_next_repeat(p, &r);) {
+    begin(j, NULL, '{');
+    write_size(j, "step", (size_t)p->number[r.place] + 1);
+    write_size(j, "times", (size_t)r.times);
+    write_number(j, "flops", r.flops);
+    write_size(j, "whole", r.whole);
+    write_size(j, "held", r.held);
     end(j, '}');
   }
   end(j, ']');

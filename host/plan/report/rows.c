@@ -220,6 +220,7 @@ gb_status gb_plan_fill_report (gb_plan *p, gb_error *err) {
                        .least = p->request.options.least,
                        .timed = gb_plan_is_timed(p),
                        .nsteps = pl->nrun,
+                       .again = gb_placement_again(pl),
                        .nrows = (int)(r - p->row),
                        .ncandidates = (int)p->ncandidates,
                        .row = p->row,

@@ -51,8 +51,8 @@ end
 function form.scales(_, y) return parameters.noise_scales(y) end
 
 function form.draw(self, f, seed)
-  local u <const> = random.uniform(f, seed) - 0.5
-  return f - parameters.value(self, "scale", f) * u:sign() * (-2 * u:abs()):log1p()
+  local u <const> = random.uniform(f, seed)
+  return f + parameters.value(self, "scale", f) * core.where(u:lt(0.5), (2 * u):log(), -(2 - 2 * u):log())
 end
 
 return class.define(form)

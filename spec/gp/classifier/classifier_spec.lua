@@ -54,6 +54,19 @@ describe("a classifier", function()
     near(by_words:score(x, words).nlpd, by_frame:score(table_of).nlpd, 1e-9)
   end)
 
+  it("takes the classes of new data in a fit, more or fewer", function()
+    local m <const> = classifier()
+    m:fit(x, gb.tensor(numbers), {steps = 1})
+    assert.equal(3, m.likelihood.classes)
+    local quarters <const> = {}
+    for i, v in ipairs(f:totable()) do quarters[i] = v > 0.7 and 4 or v > 0 and 3 or v > -0.7 and 2 or 1 end
+    m:fit(x, gb.tensor(quarters), {steps = 1})
+    assert.equal(4, m.likelihood.classes)
+    assert.same({6, 4}, {m:predict(t).probabilities.shape[1], m:predict(t).probabilities.shape[2]})
+    m:fit(x, of_two(), {steps = 1})
+    assert.equal("bernoulli", m.likelihood.kind)
+  end)
+
   it("scores accuracy, NLPD and the Brier score by hand's figures", function()
     local m <const> = classifier()
     m:fit(x, words, {steps = 2})

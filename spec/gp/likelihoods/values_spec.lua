@@ -3,6 +3,7 @@
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local param <const> = require "gibbous.param"
+local random <const> = require "gibbous.likelihoods.random"
 local support <const> = require "spec.support"
 local values <const> = require "spec.gp.likelihoods.values"
 local near <const>, raises <const> = support.near, support.raises
@@ -94,6 +95,45 @@ describe("a likelihood", function()
     near(300, large:var(), 30)
   end)
 
+  it("has the Fisher information where its density is not concave", function()
+    local f <const> = gb.tensor{-0.7, 0.2, 1.1}
+    near(gb.full({3}, 4 / (6 * 0.3 ^ 2)), L.student_t{scale = 0.3, df = 3}:curvature(f, f), 1e-12)
+    local beta <const>, count <const> = L.beta{concentration = 6}, 20000
+    local y <const> = ((gb.range(1, count) - 0.5) / count):unsqueeze(1):expand(3, count)
+    local at <const> = f:unsqueeze(2):expand(3, count):eval():detach():requires_grad()
+    local density <const> = beta:log_density(at, y)
+    local score <const> = gb.grad(density:sum(), at)
+    near((density:exp() * score ^ 2):mean(2), beta:curvature(f, f:sigmoid()), 1e-4)
+  end)
+
+  it("draws what its moments say for small shapes and middling means, by the seed", function()
+    local f <const>, count <const> = gb.zeros(40000), 40000
+    local y <const> = L.gamma{shape = 0.3}:draw(f, 3)
+    near(1, y:mean(), 5 * math.sqrt(1 / 0.3 / count))
+    near(1 / 0.3, y:var(), 0.3)
+    local counts <const> = L.poisson{}:draw(f + math.log(13), 3)
+    near(13, counts:mean(), 5 * math.sqrt(13 / count) / 13)
+    near(13, counts:var(), 0.05)
+    local nearly_poisson <const> = L.negative_binomial{dispersion = 1e-12}
+    assert.is_false(nearly_poisson:draw(f + 2, 1):equal(nearly_poisson:draw(f + 2, 2)))
+  end)
+
+  it("is Laplace noise of a known latent value where that has no variance", function()
+    local l <const>, y <const> = L.laplace{scale = 0.5}, gb.tensor{0.3, 2}
+    near(l:log_density(gb.tensor{0.3, 0.1}, y), l:expected(gb.tensor{0.3, 0.1}, gb.zeros(2), y), 1e-10)
+  end)
+
+  it("draws finite noise from uniform numbers next to 0 and 1, in f32 too", function()
+    local uniform <const> = random.uniform
+    for _, dtype in ipairs{"f32", "f64"} do
+      random.uniform = function() return gb.tensor({2.0 ^ -30, 0.25, 0.75, 1 - 2.0 ^ -24}, {dtype = dtype}) end
+      local ok <const>, y <const> = pcall(L.laplace{scale = 2}.draw, L.laplace{scale = 2}, gb.zeros(4, {dtype = dtype}), 1)
+      random.uniform = uniform
+      assert(ok, y)
+      near({-2 * 29 * math.log(2), -2 * math.log(2), 2 * math.log(2), 2 * 23 * math.log(2)}, y, 1e-6)
+    end
+  end)
+
   it("has probabilities of classes that add to 1 and agree with its densities", function()
     local m <const>, v <const> = gb.tensor{-0.4, 0.9}, gb.tensor{0.3, 1.2}
     for _, link in ipairs{"probit", "logit"} do
@@ -124,6 +164,13 @@ describe("a softmax likelihood", function()
     near({0.3 - math.log(math.exp(0.3) + math.exp(-1) + math.exp(2)), -45 - math.log(2)}, l:log_density(m, y), 1e-14)
     near({0, -2000}, l:log_density(gb.tensor{{1000, 0, -1000}, {1000, 0, -1000}}, y), 1e-14)
     assert.equal(3, l:latents())
+  end)
+
+  it("draws in pairs, whose mean is exact, and otherwise by its seed", function()
+    local one <const>, other <const> = L.softmax{classes = 3, seed = 1}, L.softmax{classes = 3, seed = 2}
+    local far <const> = gb.tensor{{60, 0, 0}}
+    near({0}, one:expected(far, gb.ones(1, 3), gb.tensor{1}), 1e-13)
+    assert.is_true((one:expected(m, v, y) - other:expected(m, v, y)):abs():min():item() > 1e-6)
   end)
 
   it("averages by seeded draws with a stated error", function()

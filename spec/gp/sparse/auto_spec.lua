@@ -44,6 +44,13 @@ describe("the choice of gb.gp.auto", function()
     assert.is_true(how.inducing < 512)                           -- 4,096 of them hold 128 MiB beside the data
   end)
 
+  it("counts all steps of a fit, and passes over all rows", function()
+    assert.is_true(chosen(300, 60, 2 ^ 30).costs.exact.seconds >= 59 * chosen(300, 60, 2 ^ 30).costs.exact.step)
+    local few <const>, many <const> = chosen(20000, 1e6, 2 ^ 23).costs.svgp, chosen(40000, 1e6, 2 ^ 23).costs.svgp
+    assert.is_true(few.pass > 0 and many.pass > 1.5 * few.pass)
+    support.near(3 * few.pass, few.seconds - 300 * few.step, 1e-9)
+  end)
+
   it("keeps to the budget, and says what the least would take", function()
     local wide <const>, narrow <const> = chosen(20000, 100, 2 ^ 30), chosen(20000, 100, 2 ^ 23)
     assert.is_true(narrow.inducing < wide.inducing)

@@ -67,6 +67,28 @@ describe("the ELBO of gb.gp.svgp", function()
     end
   end)
 
+  it("is that of a full q of the same mean and covariance, for every q", function()
+    for _, q in ipairs{"diagonal", "low_rank"} do
+      for _, whiten in ipairs{true, false} do
+        local a <const> = new{q = q, rank = q == "low_rank" and 3 or nil, whiten = whiten}
+        local full <const> = new{whiten = whiten}
+        for _, one in ipairs{a, full} do one:fit(x, y, {steps = 0}) end
+        local mean <const>, scale <const> = 0.3 * j:sin(), 0.5 + 0.1 * j
+        a:set{["q.mean"] = mean, ["q.scale"] = scale}
+        local S = gb.linalg.diag(scale * scale)
+        if q == "low_rank" then
+          local weights <const> = 0.7 * (j:unsqueeze(2) + 2 * gb.tensor{{0, 1, 2}}):cos()
+          a:set{["q.weights"] = weights}
+          S = S + weights:matmul(weights:t())
+        end
+        local precision <const> = gb.linalg.solve(S, gb.eye(m))
+        full:set{["q.precision"] = (precision + precision:t()) / 2, ["q.shift"] = precision:matmul(mean)}
+        near((full:log_marginal_likelihood()), (a:log_marginal_likelihood()), 1e-9, q)
+        for _, name in ipairs{"mean", "f_cov"} do near(full:predict(at)[name], a:predict(at)[name], 1e-8, name) end
+      end
+    end
+  end)
+
   it("has the gradients of differences, for every q", function()
     for _, q in ipairs{"full", "diagonal", "low_rank"} do
       for _, whiten in ipairs{true, false} do
@@ -97,6 +119,14 @@ describe("the ELBO of gb.gp.svgp", function()
 end)
 
 describe("gb.gp.svgp", function()
+  it("moves every parameter by the rate in the first step of Adam, whatever its slope", function()
+    local a <const> = new()
+    a:fit(x, y, {steps = 0})
+    local before <const> = a.kernel.variance.raw:item()
+    a:fit(x, y, {steps = 1, lr = 0.01, polish = false})
+    near(0.01, math.abs(a.kernel.variance.raw:item() - before), 1e-6)
+  end)
+
   it("fits in minibatches to nearly what the collapsed bound's fit finds", function()
     local a <const> = gb.gp.svgp{kernel = K.matern52{}, inducing = 16, batch = 20}
     local values <const> = {}
@@ -162,6 +192,15 @@ describe("gb.gp.svgp", function()
     local c <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = 10, likelihood = gb.likelihoods.poisson{}}
     c:fit(x, counts, {steps = 100})
     assert.is_true(c:score(x, counts).nlpd < 2)
+  end)
+
+  it("draws values at its places by their joint covariance, others for another seed", function()
+    local a <const> = of_script(nil, y)
+    local p <const>, f <const> = a:predict(z), a:draw(4000, {seed = 1, features = 4000})(z)
+    local centred <const> = f - f:mean(1)
+    near(p.f_cov, centred:t():matmul(centred) / 4000, 0.1 * p.f_var:max():item())
+    local others <const> = a:draw(4000, {seed = 2, features = 4000})(z)
+    assert.is_true((f - others):abs():mean():item() > 0.5 * p.f_var:min():item() ^ 0.5)
   end)
 
   it("takes more points in, draws, copies and saves", function()
