@@ -327,13 +327,13 @@ function frame:group(names) end
 
 ---@class gibbous.frame.join.options
 ---@field on string|string[]  the columns that must be equal
----@field how? "inner"|"left"  "left" keeps rows without a partner, with NaN and ""; default: "inner"
+---@field how? "inner"|"left"  "left" keeps rows without a partner, with NaN (numbers are f64 then) and ""; default: "inner"
 
 --- The rows with the columns of those rows of another frame that are equal in o.on; a row with several partners comes several times.
 ---@param other gibbous.frame
 ---@param o gibbous.frame.join.options
 ---@return gibbous.frame
---- Errors: option where both have a column of one name; dtype where words meet numbers.
+--- Errors: option where both have a column of one name; dtype where words meet numbers, or a row without a partner integers beyond 2^53.
 ---```lua
 --- local f, sites = gb.data.frame{site = {"x", "y"}, v = {1, 2}}, gb.data.frame{site = {"x"}, height = {30}}
 --- print(f:join(sites, {on = "site", how = "left"}))
