@@ -128,7 +128,8 @@ for _, carrier in ipairs{"sqlite", "journal"} do
           os.execute "prlimit --pid $(cut -d ' ' -f 4 /proc/$PPID/stat) --fsize=1024"
           return {v = p.a}
         end]]
-      local words <const> = {"-c", [=[trap "" XFSZ; exec "$@"]=], "sh", process.binary, "sweep", "run", s.script, "--store", s.store}
+      local words <const> = {"-c", [=[trap "" XFSZ; exec "$@"]=], "sh", process.binary, "sweep", "run", s.script, "--store",
+        s.store}
       local out <const>, err <const>, code <const> = process.run(words, {program = "sh", env = "GIBBOUS_STORE=" .. carrier})
       assert.equal(3, code, out .. err)
       assert.matches("the sweep stops here; what trials came to is kept, and the same line goes on from there", err, 1, true)
