@@ -178,26 +178,31 @@ describe("a sweep that is interrupted twice", function()
     assert.matches("interrupted", s:said(), 1, true)
   end)
 
-  it("leaves no trial as running that a search was about to join", function()
-    local s <close> = new([[space = {a = gb.sweep.uniform(0, 1)}, search = "tpe", trials = 8, metric = "v", memory = memory,
-        run = function() os.execute "sleep 600" end]], ITSELF .. [[
+  --- Runs a search of eight trials beside which this code runs where it asks for the fourth.
+  local function searched(seconds, code)
+    local s <const> = new(([[space = {a = gb.sweep.uniform(0, 1)}, search = "tpe", trials = 8, metric = "v", memory = memory,
+        run = function() os.execute "sleep %d" return {v = 1} end]]):format(seconds), ITSELF .. ([[
 
       local asked = 0
       local function memory()
         asked = asked + 1
-        if asked == 4 then
-          pcall(function()
-            interrupt()
-            for _ = 1, 1e7 do end
-          end)
-          interrupt()
-        end
+        if asked == 4 then %s end
         return 2 ^ 20
-      end]])
+      end]]):format(code))
     local child <close> = start(s, "-j", "8")
     local how <const> = child:reap()
     assert.equal(130, how.exit or how.signal, s:said())
     assert.equal(3, #s:trials "attempts = 1", states(s))
-    assert.equal(3, #s:trials "state = 'pending' AND token IS NULL", states(s) .. "\n" .. s:said())
-  end)
+    assert.equal(3, #s:trials "attempts = 1 AND state = 'pending' AND token IS NULL", states(s) .. "\n" .. s:said())
+    s:remove()
+  end
+
+  local CAUGHT <const> = [[pcall(function()
+      interrupt()
+      for _ = 1, 1e7 do end
+    end)]]
+
+  it("leaves no trial as running that a search was about to join", function() searched(600, CAUGHT .. " interrupt()") end)
+
+  it("ends by the first one, also where a search takes that for its own", function() searched(2, CAUGHT) end)
 end)
