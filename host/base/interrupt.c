@@ -1,8 +1,35 @@
-/* interrupt.c - the flag itself, and its count; how far work is, one record a kind. */
+/* interrupt.c - the flag itself, and its count; what defers it; how far work is, one record a kind. */
+#define _GNU_SOURCE
 #include "base/interrupt.h"
 
-atomic_bool gb_interrupt_flag;
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+atomic_bool gb_interrupt_flag, gb_interrupt_deferred;
 atomic_uint gb_interrupt_count;
+
+static sigset_t asks_for_the_end (void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);
+  return set;
+}
+
+bool gb_interrupt_defer (bool on) {
+  const sigset_t asks = asks_for_the_end();
+  const bool before = atomic_exchange(&gb_interrupt_deferred, on);
+  pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &asks, NULL);
+  return before;
+}
+
+void gb_interrupt_forget (void) {
+  const sigset_t asks = asks_for_the_end();
+  while (sigtimedwait(&asks, NULL, &(struct timespec){0, 0}) > 0) continue;
+  gb_interrupt_clear();
+}
 
 /* 'active' is written last: a handler sees whole records. */
 static _Thread_local gb_stage stage[GB_NSTAGES];

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-extern atomic_bool gb_interrupt_flag;
+extern atomic_bool gb_interrupt_flag, gb_interrupt_deferred;
 extern atomic_uint
     gb_interrupt_count; /* number of times the flag was raised; clearing the flag does not reset it */
 
@@ -23,9 +23,20 @@ static inline void gb_interrupt_raise (void) {
 static inline void gb_interrupt_clear (void) {
   atomic_store_explicit(&gb_interrupt_flag, false, memory_order_relaxed);
 }
-static inline bool gb_interrupted (void) {
-  return atomic_load_explicit(&gb_interrupt_flag, memory_order_relaxed);
+static inline bool gb_interrupt_is_deferred (void) {
+  return atomic_load_explicit(&gb_interrupt_deferred, memory_order_relaxed);
 }
+/* Was the flag raised? While interrupts are deferred nobody sees it. */
+static inline bool gb_interrupted (void) {
+  return atomic_load_explicit(&gb_interrupt_flag, memory_order_relaxed) && !gb_interrupt_is_deferred();
+}
+
+/* Ctrl-C, SIGTERM and SIGUSR1 to this thread wait from now on, for what must be done whole, and a flag that is up already is seen by
+** nobody; false: all of them come. Gives whether they have waited before. Other threads of this program block these signals. */
+bool gb_interrupt_defer (bool on);
+
+/* What has waited, and the flag, are forgotten. */
+void gb_interrupt_forget (void);
 
 typedef enum gb_stage_kind { GB_STAGE_FIT, GB_STAGE_SOLVE, GB_STAGE_KMEANS, GB_NSTAGES } gb_stage_kind;
 

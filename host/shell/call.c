@@ -1,6 +1,7 @@
 /* call.c - running Lua code for the user: tracebacks and Ctrl-C. The signal handler sets the core's flag and
 ** a hook; the first of the two that is polled raises. A second Ctrl-C within two seconds of one that the
-** script caught passes through every protected call up to the command; a third ends the process at once. */
+** script caught passes through every protected call up to the command; a third ends the process at once.
+** While interrupts are deferred (base/interrupt.h) the hook raises nothing, and stays for what follows. */
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +23,7 @@ static gb_status failure; /* of the last error of the library, GB_OK: another er
 ** functions are called without the hook, so that they can release what they own. */
 static void stop_hook (lua_State *L, lua_Debug *ar) {
   (void)ar;
+  if (gb_interrupt_is_deferred()) return;
   if (unwinding) lua_sethook(L, stop_hook, LUA_MASKCOUNT, 1);
   else lua_sethook(L, NULL, 0, 0);
   if (unwinding || gb_interrupted()) lgb_raise_interrupted(L); /* otherwise the core has raised already */
@@ -52,13 +54,32 @@ static void on_sigint (int signal_number) {
   const time_t now = time(NULL);
   presses = now - last <= 2 ? presses + 1 : 1;
   last = now;
-  if (running > 0 && presses >= 3) _exit(130);
+  if (running > 0 && presses >= 3) _exit(LGB_EXIT_INTERRUPTED);
   if (running > 0 && presses == 2) {
     unwinding = !gb_interrupted(); /* the first one was raised, but the command continues */
     warn_of_the_end();
   }
   gb_interrupt_raise();
   arm();
+}
+
+/* Outside of calls: while the process starts or ends. One that has answered a Ctrl-C is ending already: another does not keep it from
+** writing what it has. */
+static void on_sigint_outside (int signal_number) {
+  static volatile sig_atomic_t late;
+  (void)signal_number;
+  if (atomic_load(&gb_interrupt_count) == 0 || ++late > 1) _exit(LGB_EXIT_INTERRUPTED);
+}
+
+void lgb_end_by_interrupts (void) {
+  struct sigaction action;
+  if (sigaction(SIGINT, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+    return; /* of a job in the background */
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_sigint_outside;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
 }
 
 static void install (void (*handler)(int), struct sigaction *old) {

@@ -16,6 +16,7 @@ bool lgb_was_interrupted (void); /* did the last failed lgb_call end by Ctrl-C? 
 /* Statuses of the program, besides 0, 1 (an error) and 2 (a script's or command's words are wrong). */
 enum { LGB_EXIT_NUMERICAL = 4, LGB_EXIT_MEMORY = 5, LGB_EXIT_INTERRUPTED = 130 };
 int lgb_failure_status (void);            /* the one for how the last failed lgb_call ended */
+void lgb_end_by_interrupts (void);        /* Ctrl-C outside of calls ends the process with that status */
 void lgb_watch_interrupts (lua_State *L); /* installs the handler: Ctrl-C is handled also between calls */
 lua_State *lgb_running (void);            /* the coroutine that runs; NULL: none */
 /* Ctrl-C is raised in this coroutine from now on; returns the previous one */

@@ -281,6 +281,7 @@ int main (int argc, char **argv) {
     fputs(PROGRAM ": cannot create state: not enough memory\n", stderr);
     return EXIT_FAILURE;
   }
+  lgb_end_by_interrupts();
   lgb_answer_attach();
   lgb_start_ticker();
   lua_pushcfunction(L, protected_main);

@@ -149,9 +149,15 @@ local function listed(choices)
   return table.concat(list, "|")
 end
 
---- "--lr NUMBER", "--json", "--kernel rbf|matern32"
+--- Is it a switch that is on unless it is given, so that "--no-NAME" is what a script wants to be told?
+local function is_on(row) return row.type == "boolean" and row.default == true end
+
+local function negated(name) return "--no-" .. name:gsub("_", "-") end
+
+--- "--lr NUMBER", "--json", "--[no-]cache", "--kernel rbf|matern32"
 local function form(name, row)
-  local head <const> = (row.short and "-" .. row.short .. ", " or "") .. dashed(name)
+  local long <const> = is_on(row) and "--[no-]" .. dashed(name):sub(3) or dashed(name)
+  local head <const> = (row.short and "-" .. row.short .. ", " or "") .. long
   if row.choices then return head .. " " .. listed(row.choices) end
   return row.type == "boolean" and head or head .. " " .. row.type:upper()
 end
@@ -183,6 +189,7 @@ local function completions(rows, places)
   local lines <const> = {"--help"}
   for _, name in ipairs(sorted(rows)) do
     lines[#lines + 1] = dashed(name)
+    if is_on(rows[name]) then lines[#lines + 1] = negated(name) end
     for _, one in ipairs(rows[name].choices or {}) do lines[#lines + 1] = ("%s=%s"):format(dashed(name), tostring(one)) end
   end
   for _, row in ipairs(places) do

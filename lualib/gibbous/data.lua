@@ -44,7 +44,7 @@ end
 -- Reading and writing -----------------------------------------------------------------------------------------------------
 
 local read_spec <const> = {skip = "count", names = "table", na = "string", delimiter = "string", decimal = "string",
-  max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table",
+  max_ratio = "positive", dtype = {"f64", "f32"}, columns = "table", text = "table",
   query = "string", dataset = "string"}
 
 local function cast(t, dtype)
@@ -121,21 +121,22 @@ local function character(name, v)
   return v or nil
 end
 
---- The columns to read, as the file knows them: by number where names = {...} names them.
-local function chosen(o)
-  if not o.columns then return nil end
+--- The columns that an option lists, as the file knows them: by number where names = {...} names them. nil where it is not given.
+local function chosen(option, o)
+  local list <const> = o[option]
+  if not list then return nil end
   local number <const>, out <const> = {}, {}
   for i, name in ipairs(o.names or {}) do number[name] = i end
-  for i, name in ipairs(o.columns) do
+  for i, name in ipairs(list) do
     if type(name) ~= "string" and math.type(name) ~= "integer" then
-      core.raise("option", "gb.data.read: columns must be names or numbers, got " .. core.type(name))
+      core.raise("option", ("gb.data.read: %s must be names or numbers, got %s"):format(option, core.type(name)))
     end
     if o.names and type(name) == "string" and not number[name] then
-      core.raise("option", ("gb.data.read: columns asks for '%s', which is not in names"):format(name))
+      core.raise("option", ("gb.data.read: %s asks for '%s', which is not in names"):format(option, name))
     end
     out[i] = number[name] or name
   end
-  if #out == 0 then core.raise("option", "gb.data.read: the list of columns is empty") end
+  if #out == 0 then core.raise("option", ("gb.data.read: the list of %s is empty"):format(option)) end
   return out
 end
 
@@ -148,7 +149,8 @@ local function read_text(path, o)
     core.raise("option", ("gb.data.read: '%s' cannot be both delimiter and decimal"):format(decimal))
   end
   local read <const> = core.csv_read(path, {skip = o.skip, delimiter = delimiter, decimal = decimal, na = o.na,
-    has_names = o.names ~= nil, max_ratio = o.max_ratio, columns = chosen(o)})
+    has_names = o.names ~= nil, max_ratio = o.max_ratio, columns = chosen("columns", o),
+    text = chosen("text", o)})
   if o.names and #o.names ~= #read then
     core.raise("format", ("%s: %s given, the file has %s"):format(path, counted(#o.names, "name"), counted(#read, "column")))
   end
@@ -159,10 +161,10 @@ end
 --- Reads a file by what is in it: .npy gives a tensor; .npz and .safetensors a table of tensors by name, the latter its metadata,
 -- too, strings by name; HDF5 and MATLAB files their arrays of numbers by name, or the one of o.dataset; delimited text (also
 -- gzipped), rows of .json and .jsonl, and the query of an SQLite file give a frame. o: skip (lines to leave out), names (of the
--- columns), columns (names or numbers of those to read: others take no memory), na (one more spelling of "not available"),
--- delimiter, decimal ("," for decimal commas), max_ratio (of unpacked to packed bytes; 1000 unless it is given); dtype of the
--- floats of .npy, .npz and .safetensors; query, of an SQLite file. A relative path is looked for beside the script and in
--- GIBBOUS_DATA, too. Errors name file and line.
+-- columns), columns (names or numbers of those to read: others take no memory), text (of those that are text, whatever their cells
+-- look like: zip codes), na (one more spelling of "not available"), delimiter, decimal ("," for decimal commas), max_ratio (of
+-- unpacked to packed bytes; 1000 unless it is given); dtype of the floats of .npy, .npz and .safetensors; query, of an SQLite file.
+-- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
   subject.path(path, 1, "gb.data.read(path)")
   local o <const> = options.parse(opts, read_spec, "gb.data.read")
@@ -226,7 +228,13 @@ local function write_frame(path, f)
     local seen <const> = column.seen(c)                      -- raises where the column is a mistake
     list[i] = c.source or c.words and c.words() or seen
   end
-  core.csv_write(path, list, f.names)
+  for k, kind in pairs(core.csv_write(path, list, f.names)) do
+    local name <const> = f.names[k]
+    if not frame.columns(f)[k].date then
+      io.stderr:write(("gibbous: warning: %s: column '%s' is text that reads as %s; gb.data.read(path, {text = {%q}}) keeps it\n")
+        :format(path, name, kind, name))
+    end
+  end
 end
 
 --- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .npz and .safetensors a table of tensors

@@ -25,6 +25,9 @@ local function first_line(v) return (tostring(v):match "^[^\n]*") end
 
 local function quoted(s) return ("%q"):format(s):gsub("\\\n", "\\n") .. "" end
 
+--- A number; NaN without the sign that its bits may have.
+local function number(v) return v ~= v and "nan" or tostring(v) end
+
 local show
 
 local function key_text(k, path, depth)
@@ -58,6 +61,7 @@ end
 --- 'v' inside a table: tensors and other objects by their first line only.
 function show(v, path, depth)
   if type(v) == "string" then return quoted(v) end
+  if type(v) == "number" then return number(v) end
   if core.as_tensor(v) ~= nil then
     if core.type(v) == "tensor" and v.numel ~= 1 then return ("<tensor %s %s>"):format(v.shape, v.dtype) end
     return first_line(v)
@@ -91,6 +95,8 @@ local function inspect(v, columns)
     if not (meta and meta.__tostring) then return table_text(v, {}, 1) end
   elseif type(v) == "string" then
     return quoted(v)
+  elseif type(v) == "number" then
+    return number(v)
   end
   return tostring(v)
 end

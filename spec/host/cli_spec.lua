@@ -83,7 +83,7 @@ Fits a model to a data set.
   --out STRING           a file
   --ranks 1|15|100       of the preconditioner
   -n, --steps INTEGER    of the fit (10 unless given)
-  --warm-start           (true unless given)
+  --[no-]warm-start      (true unless given)
   --help                 shows this
 ]], out)
   end)
@@ -92,7 +92,7 @@ Fits a model to a data set.
     local out <const>, err <const>, code <const> = run({}, {env = "GIBBOUS_COMPLETE=1"})
     assert.same({"", 0}, {err, code})
     assert.equal("--help\n--data\n--json\n--kernel\n--kernel=rbf\n--kernel=matern32\n--lr\n--out\n--ranks\n--ranks=1\n--ranks=15\n"
-      .. "--ranks=100\n--steps\n--warm-start\n", out)
+      .. "--ranks=100\n--steps\n--warm-start\n--no-warm-start\n", out)
   end)
 
   it("have no other names, and stay as they are", function()

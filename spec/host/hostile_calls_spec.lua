@@ -1,3 +1,4 @@
+local core <const> = require "gibbous.core"
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 
@@ -41,6 +42,7 @@ describe("the library", function()
       local report <const> = ("seed %d: %s %d\n%s"):format(seed, how, code, last_lines(dir .. "/err"))
       assert.equal("exit 0", ("%s %d"):format(how, code), report)
       assert.is_true(math.tointeger(support.read(dir .. "/out"):match "functions (%d+)") > 1000)
+      assert.same({}, core.glob(dir .. "/hostile.*"), "files that are left")
       assert(os.execute("rm -r " .. dir))
       left, seed = left - 3000, seed + 1
     end
@@ -48,7 +50,6 @@ describe("the library", function()
 
   it("hands out no metatable, and checks what its metamethods are given", function()
     local gb <const> = require "gibbous"
-    local core <const> = require "gibbous.core"
     local a <const> = gb.eye(2)
     for name, v in pairs{tensor = a, shape = a.shape, plan = gb.plan(a), factor = core.factor(a),
       error = select(2, pcall(gb.zeros, -7)),

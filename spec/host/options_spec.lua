@@ -102,7 +102,7 @@ describe("a rule of an option", function()
         1.5},
       {"option 'x' must be an integer, got string 3", "integer", "3"},
       {"option 'x' must be a positive number, got number 0", "positive", 0},
-      {"option 'x' must be a positive number, got number -nan", "positive", 0 / 0},
+      {"option 'x' must be a positive number, got number nan", "positive", 0 / 0},
       {"option 'x' must be a positive number, got table", "positive", {}},
       {"option 'x' must be a whole number, 0 or more, got number -1", "count", -1},
       {"option 'x' must be a whole number, 0 or more, got number 0.5", "count", 0.5},

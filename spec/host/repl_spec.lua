@@ -91,6 +91,8 @@ describe("the prompt", function()
     assert.equal("{1, 2, a = {b = true}}\n", (session "{1, 2, a = {b = true}}\n"))
     assert.equal('{["a b"] = "c", x = <tensor 2x2 f64>, y = 0.5}\n',
       (session "{x = gb.zeros(2, 2), y = gb.full({}, 0.5), ['a b'] = 'c'}\n"))
+    assert.equal("nan\n", (session "0/0\n"))                -- no sign, whatever its bits say
+    assert.equal("{nan, b = nan, inf = -inf}\n", (session "{0/0, b = -(0/0), inf = -1/0}\n"))
     assert.equal("{<cycle>}\n", (session "t = {} t[1] = t\nt\n"))
     assert.equal("{{{{{...}}}}}\n", (session "{{{{{1}}}}}\n"))
     assert.matches("^{%s+1,%s+2,.*%.%.%. 50 more", (session "t = {} for i = 1, 100 do t[i] = i end\nt\n"))

@@ -1,4 +1,5 @@
 local gb <const> = require "gibbous"
+local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local near <const>, raises <const> = support.near, support.raises
 
@@ -284,6 +285,45 @@ describe("gb.data.write", function()
         assert.equal(columns.v and 2 or 1, #f.names)
       end
     end
+  end)
+
+  it("says which text of a frame is read back as something else, and text = {...} reads it as text", function()
+    local path <const> = support.path ".csv"
+    local words <const> = {id = {"007", "008", "9"}, yes = {"true", "false", "true"}, day = {"2020-01-01", "2020-01-02", ""},
+      few = {"NA", "", "1e999"}, name = {"007", "bond", ""}, v = {1, 2, 3}}
+    local _, err <const>, code <const> = process.run{"-e", ([[local gb = require "gibbous"
+      gb.data.write(%q, gb.data.frame(%s))]]):format(path, require "gibbous.inspect"(words))}
+    assert.equal(0, code, err)
+    local lines <const> = {}
+    for line in err:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    table.sort(lines)
+    for i, name in ipairs{"day", "few", "id", "yes"} do
+      local kind <const> = name == "day" and "dates" or "numbers or truth values"
+      assert.equal(("gibbous: warning: %s: column '%s' is text that reads as %s; gb.data.read(path, {text = {\"%s\"}}) keeps it")
+        :format(path, name, kind, name), lines[i])
+    end
+    assert.equal(4, #lines, err)
+    assert.equal("f64", gb.data.read(path, {text = {"few"}}).id.dtype)
+    local f <const> = gb.data.read(path, {text = {"id", "yes", "day", "few"}})
+    for _, name in ipairs{"id", "yes", "day", "few", "name"} do assert.same(words[name], f[name], name) end
+    assert.same({}, f.warnings)
+    near(words.v, f.v, 0)
+    gb.data.write(path, f:select{"name", "v"})                              -- nothing to say, and the same cells
+    assert.equal("name,v\n007,1\nbond,2\n,3\n", support.read(path))
+  end)
+
+  it("reads columns as text by number and by given names, beside those that are left out", function()
+    local path <const> = file "01,1,02\n03,2,04\n"
+    assert.same({"02", "04"}, gb.data.read(path, {text = {3}, names = {"a", "b", "c"}}).c)
+    local f <const> = gb.data.read(path, {text = {"c"}, columns = {"c", "b"}, names = {"a", "b", "c"}})
+    assert.same({"c", "b"}, f.names)
+    assert.same({"02", "04"}, f.c)
+    near({1, 2}, f.b, 0)
+    raises("option", "there is no column 'd'; columns: ", gb.data.read, file "a,b\n1,2\n", {text = {"d"}})
+    raises("option", "gb.data.read: text asks for 'd', which is not in names", gb.data.read, path,
+      {text = {"d"}, names = {"a", "b", "c"}})
+    raises("option", "gb.data.read: text must be names or numbers, got table", gb.data.read, path, {text = {{}}})
+    assert.same({"1,5", "2"}, gb.data.read(file "a;b\n1,5;1\n2;1\n", {text = {"a"}}).a)
   end)
 
   it("writes views as they look", function()

@@ -125,6 +125,13 @@ describe("JSON files", function()
     assert.equal("bool", gb.data.read(file('{"c": true}\n', ".ndjson")).c.dtype)
     assert.equal((1 << 53) + 1, gb.data.read(file('{"id": 9007199254740993}\n', ".jsonl")).id[1]:item())
     assert.equal(0, #gb.data.read(file("\n", ".jsonl")))
+    local mark <const> = "\xEF\xBB\xBF"                        -- a byte order mark, as editors of other systems write it
+    assert.equal(2, gb.data.read(file(mark .. '{"b": 1}\n{"b": 2}\n', ".jsonl")).b[2]:item())
+    assert.equal(2, gb.data.read(file(mark .. '[{"b": 1}, {"b": 2}]', ".json")).b[2]:item())
+    assert.equal(2, gb.data.read(file(mark .. '{"b": [1, 2]}', ".json")).b[2]:item())
+    assert.equal("x", gb.data.read(file(mark .. ' "x"', ".json")))
+    raises("format", "", gb.data.read, file(mark:sub(1, 2) .. '[{"b": 1}]', ".json"))
+    assert.equal(0, #gb.data.read(file(mark, ".jsonl")))
   end)
 
   it("say which integers are rounded, where a value is missing or is none", function()

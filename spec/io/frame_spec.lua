@@ -215,6 +215,20 @@ describe("joins of frames", function()
     assert.same({"nan", "nan"}, plain(sites():head(2):join(other():head(0), {on = "site", how = "left"}).height))
   end)
 
+  it("keep integers beyond 2^53 and truth values where every row has a partner, and refuse to round them", function()
+    local big <const> = (1 << 53) + 1
+    local f <const> = gb.data.frame{k = {1, 2}}
+    local other <const> = gb.data.frame{k = {2, 1}, id = {big, -big}, ok = {true, false}}
+    local j <const> = f:join(other, {on = "k", how = "left"})
+    assert.same({"i64", "bool"}, {j.id.dtype, j.ok.dtype})
+    assert.same({-big, big}, j.id:totable())
+    local more <const> = gb.data.frame{k = {1, 7}}
+    raises("dtype", "join: column 'id' holds integers beyond 2^53, which have no missing value, and row 2 has no partner: how = "
+      .. "\"inner\" leaves the row out, f:select{...} the column", more.join, more, other, {on = "k", how = "left"})
+    local small <const> = gb.data.frame{k = {1}, id = gb.tensor({1 << 53}, {dtype = "i64"})}
+    assert.same({2.0 ^ 53, "nan"}, plain(more:join(small, {on = "k", how = "left"}).id))
+  end)
+
   it("are of several keys, of numbers as of words; NaN equals nothing", function()
     local a <const> = gb.data.frame{k = {1, 2, nan}, w = {"x", "x", "x"}, p = {1, 2, 3}}
     local b <const> = gb.data.frame{k = gb.tensor({2, 1, 2}, {dtype = "i64"}), w = {"x", "y", "x"}, q = {4, 5, 6}}

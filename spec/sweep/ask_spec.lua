@@ -83,7 +83,31 @@ describe("gibbous sweep ask and tell", function()
     assert.same({"1  error\n", "", 0}, {s:sweep("tell", 1, "--failed", "no luck")})
     assert.same({"2  nan\n", "", 0}, {s:sweep("tell", 2, "nan")})
     fails("trial 1 is error, not handed out", 1, 1)
+    fails("there is no option 'i'", "-i", 3)
     assert.equal("no luck", s:trials("number = 1")[1].message)
+  end)
+end)
+
+describe("gibbous sweep tell of what is no finite number", function()
+  it("is a failed trial of the class nan, however it is written", function()
+    local words <const> = {["-inf"] = "-inf", ["inf"] = "inf", ["nan"] = "nan", ["-nan"] = "nan", ["-Infinity"] = "-inf",
+      ["1e999"] = "inf", ['{"v": "-inf", "seconds": 3}'] = "-inf", ['{"v": "nan"}'] = "nan", ["NaN"] = "nan"}
+    local s <close> = new [[metric = "v", space = {x = {1, 2, 3, 4, 5, 6, 7, 8, 9}}, run = error]]
+    for word, kept in pairs(words) do
+      local number <const> = ask(s).number
+      assert.same({number .. "  nan\n", "", 0}, {s:sweep("tell", number, word)}, word)
+      local row <const> = s:trials("number = ?", number)[1]
+      assert.same({"failed", "nan", "the metric 'v' is " .. kept}, {row.state, row.class, row.message}, word)
+      assert.equal(kept, core.json_decode(row.result).v, word)
+    end
+  end)
+
+  it("is refused where it is no JSON, with what to write", function()
+    local s <close> = new [[metric = "v", space = {x = {1}}, run = error]]
+    ask(s)
+    local _, err <const>, code <const> = s:sweep("tell", 1, '{"v": NaN}')
+    assert.equal(1, code)
+    assert(err:find('nan and infinite numbers in it are strings: {"v": "nan"}', 1, true), err)
   end)
 end)
 

@@ -120,6 +120,28 @@ describe("a trial", function()
   end)
 end)
 
+-- The first trial takes the room to write from its coordinator, as a disk that is full does.
+for _, carrier in ipairs{"sqlite", "journal"} do
+  describe("a coordinator that cannot write: " .. carrier, function()
+    it("stops with status 3 and keeps what trials came to", function()
+      local s <close> = new [[space = {a = {1, 2, 3}}, metric = "v", run = function(p)
+          os.execute "prlimit --pid $(cut -d ' ' -f 4 /proc/$PPID/stat) --fsize=1024"
+          return {v = p.a}
+        end]]
+      local words <const> = {"-c", [=[trap "" XFSZ; exec "$@"]=], "sh", process.binary, "sweep", "run", s.script, "--store",
+        s.store}
+      local out <const>, err <const>, code <const> = process.run(words, {program = "sh", env = "GIBBOUS_STORE=" .. carrier})
+      assert.equal(3, code, out .. err)
+      assert.matches("the sweep stops here; what trials came to is kept, and the same line goes on from there", err, 1, true)
+      local why <const> = carrier == "sqlite" and "study.db: disk I/O error" or "cannot write [^\n]*File too large"
+      assert.matches("\ngibbous: [^\n]*" .. why, err)
+      s.env = "GIBBOUS_STORE=" .. carrier
+      s:rewrite [[space = {a = {1, 2, 3}}, metric = "v", run = function(p) return {v = p.a} end]]
+      assert.equal(0, select(3, s:sweep "run"))
+    end)
+  end)
+end
+
 describe("files", function()
   it("are claimed by one, appended to, and cut", function()
     local path <const> = os.tmpname()

@@ -21,7 +21,8 @@ describe("gibbous sweep report", function()
 
   it("has results, failures, figures and all trials", function()
     for _, words in ipairs{"<h1>study</h1>", "<p>24 trials: 17 ok, 7 error</p>", "<h2>Results</h2>",
-      "<strong>0.199 ± 0.004</strong>", "<h2>Failures</h2>", "study.lua:8: no room for rank 0", "<h2>24 trials</h2>",
+      "<strong>0.199 ± 0.004</strong>", "<h2>Failures</h2>", '<td>error</td><td class=n data-v="6">6</td>',
+      "study.lua:8: no room for rank 0", "<h2>24 trials</h2>",
       "study: mean nlpd"} do
       assert.truthy(html:find(words, 1, true), words)
     end

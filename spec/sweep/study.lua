@@ -46,6 +46,12 @@ function Study:results()
   return table.concat(lines, "\n")
 end
 
+--- What the processes said that were started with its output.txt.
+function Study:said()
+  local f <close> = io.open(self:path "output.txt")
+  return f and f:read "a" or "nothing"
+end
+
 function Study:path(name) return self.folder .. "/" .. name end
 
 function Study:remove() os.execute("rm -rf '" .. self.folder .. "'") end

@@ -97,6 +97,8 @@ static gb_status fill (lines *w, const char *where, gb_error *err) {
   return GB_OK;
 }
 
+static bool is_marked (const char *s, size_t n) { return n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0; }
+
 /* The next line without its end; '*more' is false at the end of the file. */
 static gb_status next (lines *w, const char *where, const char **s, size_t *n, bool *more, gb_error *err) {
   for (;;) {
@@ -128,6 +130,7 @@ static gb_status put_lines (lines *w, gb_table *t, size_t *rows, gb_block *accou
   for (bool more;;) {
     GB_TRY(next(w, t->where, &s, &n, &more, err));
     if (!more) return GB_OK;
+    if (w->number == 1 && is_marked(s, n)) s += 3, n -= 3;
     if (is_blank(s, n)) continue;
     GB_TRY(put_row(t, *rows, w->number, s, n, account, err));
     ++*rows;
@@ -162,6 +165,7 @@ gb_status gb_json_text_read (gb_ledger *l, const char *path, const char *where, 
   gb_status st = gb_ledger_alloc(l, GB_MEM_WORKSPACE, f.size + 1, where, "", &out->bytes, err);
   if (st == GB_OK) st = gb_infile_read(&f, out->bytes.data, f.size, &out->n, err);
   gb_infile_close(&f);
+  if (st == GB_OK && is_marked(out->bytes.data, out->n)) memset(out->bytes.data, ' ', 3);
   if (st != GB_OK) gb_json_text_clear(out);
   return st;
 }

@@ -8,10 +8,10 @@
 #define GB_JSON_LINE_MOST ((size_t)16 << 20) /* bytes of a line */
 
 /* JSON lines. Columns are in the order of their first rows; a key that a row lacks and null are missing values (gb_table_finish).
-** Beside the columns only a line is held. Errors: EIO, ENOMEM, EINTR; EFORMAT with path:line. */
+** Beside the columns only a line is held; a byte order mark is left out. Errors: EIO, ENOMEM, EINTR; EFORMAT with path:line. */
 gb_status gb_json_lines (gb_ledger *l, const char *path, const char *where, gb_frame *out, gb_error *err);
 
-/* The whole text of a file. */
+/* The whole text of a file, with blanks for a byte order mark. */
 typedef struct gb_json_text {
   gb_ledger *ledger;
   const char *path, *where;

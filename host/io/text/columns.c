@@ -30,19 +30,31 @@ static gb_status no_column (const gb_csv_reader *r, const gb_csv_choice *want, g
   return gb_fail(err, GB_EOPTION, "%s: there is no column '%.60s'; columns: %s", r->path, want->name, known);
 }
 
-/* Marks the columns that are left out. */
+static bool is_named (const gb_csv_choice *c, const gb_frame *f, size_t k) {
+  return c->name != NULL ? strcmp(c->name, f->column[k].name) == 0 : c->number == k + 1;
+}
+
+static void keep (gb_column *c) { c->kind = GB_COLUMN_VALUES; }
+static void take_as_text (gb_column *c) { c->is_text = true; }
+
+static gb_status mark (gb_csv_reader *r, const gb_csv_choice *list, size_t n, void (*as)(gb_column *),
+                       gb_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    bool found = false;
+    for (size_t k = 0; k < r->f->ncols; k++)
+      if (is_named(&list[i], r->f, k)) found = true, as(&r->f->column[k]);
+    if (!found) return no_column(r, &list[i], err);
+  }
+  return GB_OK;
+}
+
+/* Marks the columns that are left out, and those that are text. */
 static gb_status choose (gb_csv_reader *r, gb_error *err) {
   const gb_csv_options *o = r->o;
   gb_frame *f = r->f;
   for (size_t k = 0; o->chosen != NULL && k < f->ncols; k++) f->column[k].kind = GB_COLUMN_LEFT;
-  for (size_t i = 0; i < o->nchosen; i++) {
-    bool found = false;
-    for (size_t k = 0; k < f->ncols; k++)
-      if (o->chosen[i].name != NULL ? strcmp(o->chosen[i].name, f->column[k].name) == 0
-                                    : o->chosen[i].number == k + 1)
-        found = true, f->column[k].kind = GB_COLUMN_VALUES;
-    if (!found) return no_column(r, &o->chosen[i], err);
-  }
+  GB_TRY(mark(r, o->chosen, o->nchosen, keep, err));
+  GB_TRY(mark(r, o->text, o->ntext, take_as_text, err));
   for (size_t k = 0; k < f->ncols; k++) f->nkept += f->column[k].kind != GB_COLUMN_LEFT;
   return GB_OK;
 }
@@ -159,6 +171,7 @@ static void note_column (gb_csv_reader *r, size_t k) {
   const gb_column *col = &r->f->column[k];
   const size_t numbers = r->f->nrows - t->missing - t->bools - t->dates - t->words;
   char buf[64];
+  if (col->is_text) return;
   label(r, k, buf);
   if (col->kind == GB_COLUMN_TEXT && 2 * col->nodd <= numbers && !is_headed(r, t))
     note(r, "%s:%zu: %s is text: '%s' is not a number, although %zu of its %zu cells are", r->path,
@@ -187,11 +200,6 @@ static void note_heading (gb_csv_reader *r) {
          r->path, r->head.lines + 1, r->head.lines + 1);
 }
 
-/* Is every cell a truth value, or a date, or not available? */
-static bool are_all (const gb_csv_reader *r, size_t of_kind, const gb_tally *t) {
-  return of_kind > 0 && of_kind + t->missing == r->f->nrows;
-}
-
 static gb_status open_values (gb_csv_reader *r, gb_dtype type, gb_column *col, gb_error *err) {
   const gb_shape shape = gb_shape_of(1, &r->f->nrows);
   return gb_tensor_new(r->ledger, type, &shape, GB_MEM_TENSOR, r->where, "", &col->value, err);
@@ -201,24 +209,19 @@ static gb_status open_column (gb_csv_reader *r, size_t k, gb_error *err) {
   gb_column *col = &r->f->column[k];
   const gb_tally *t = gb_tally_of(r, k);
   const size_t n = r->f->nrows;
-  const bool truth = are_all(r, t->bools, t);
-  if (are_all(r, t->dates, t)) {
-    col->kind = GB_COLUMN_DATE;
-    GB_TRY(gb_csv_take(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err));
-    return open_values(r, GB_F64, col, err);
-  }
-  col->nodd = truth ? 0 : t->words + t->bools + t->dates;
-  if (col->nodd > 0) {
-    col->kind = 10 * col->nodd < n ? GB_COLUMN_MIXED : GB_COLUMN_TEXT;
+  col->kind = col->is_text ? GB_COLUMN_TEXT : gb_tally_kind(t, n);
+  if (col->kind == GB_COLUMN_TEXT || col->kind == GB_COLUMN_MIXED) {
+    col->nodd = t->words + t->bools + t->dates;
     col->odd_line = t->odd_line;
-    col->comma = t->commas == t->words && t->words > 0;
+    col->comma = t->commas == t->words && t->words > 0 && !col->is_text;
     memcpy(col->odd, t->odd, sizeof col->odd);
-    return col->kind == GB_COLUMN_MIXED ? GB_OK
-                                        : gb_csv_take(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err);
   }
-  col->kind = GB_COLUMN_VALUES;
+  if (col->kind == GB_COLUMN_TEXT || col->kind == GB_COLUMN_DATE)
+    GB_TRY(gb_csv_take(r, GB_MEM_TENSOR, t->text_bytes, &col->text, err));
+  if (col->kind == GB_COLUMN_DATE) return open_values(r, GB_F64, col, err);
+  if (col->kind != GB_COLUMN_VALUES) return GB_OK;
   return open_values(r,
-                     truth && t->missing == 0           ? GB_BOOL
+                     t->bools > 0 && t->missing == 0    ? GB_BOOL
                      : t->inexact > 0 && t->wholes == n ? GB_I64
                                                         : GB_F64,
                      col, err);

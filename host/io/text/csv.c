@@ -59,7 +59,7 @@ static bool count_row (const gb_csv_reader *r, gb_rows *rows, gb_tally *t, gb_cs
     const size_t k = rows->n;
     if (!gb_rows_field(rows, &f)) return fail_row(rows, fault);
     if (k < n && fault->kind == GB_FAULT_NONE && !gb_is_left(r, k) &&
-        !gb_tally_count(&t[k], &f, &r->rules, rows->line))
+        !gb_tally_count(&t[k], &f, &r->rules, rows->line) && !r->f->column[k].is_text)
       fail_range(rows, &f, fault);
   }
   if (rows->n != n) *fault = (gb_csv_fault){.kind = GB_FAULT_RAGGED, .line = rows->line, .field = rows->n};

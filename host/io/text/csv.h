@@ -23,6 +23,8 @@ typedef struct gb_csv_options {
   double max_ratio; /* of unpacked to packed bytes; 0 = GB_CSV_RATIO */
   const gb_csv_choice *chosen; /* columns to read, others take no memory; NULL = all */
   size_t nchosen;
+  const gb_csv_choice *text; /* columns that are text, whatever their cells look like */
+  size_t ntext;
   gb_pool *pool; /* threads; NULL = the caller's alone */
   size_t piece;  /* bytes of a piece that a thread works on at first; 0 = a usual size */
 } gb_csv_options;
@@ -41,6 +43,7 @@ typedef enum gb_column_kind {
 typedef struct gb_column {
   const char *name; /* "" if the file has no heading */
   gb_column_kind kind;
+  bool is_text;    /* the options say so */
   gb_tensor value; /* VALUES: (rows); DATE: seconds since 1970 in UTC, NaN where not available */
   gb_tensor text;  /* TEXT, DATE: bytes: the cells as written, one after the other, each ended by NUL */
   size_t nodd;     /* TEXT, MIXED: cells that are not numbers */
@@ -76,6 +79,9 @@ typedef struct gb_csv_column {
   size_t index;           /* of the matrix's column */
   const char *text;
 } gb_csv_column;
+
+/* What a column of these cells of text, each ended by NUL, is read as where the options do not say that it is text. */
+gb_column_kind gb_csv_kind_of_text (const char *text, size_t rows);
 
 /* Shortest digits that read back the same; integers whole; bool as true and false. 'has_names': the first row
 ** holds them. The file is written whole or not at all. Errors: EIO, ENOMEM, EINTR. */

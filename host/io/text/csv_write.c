@@ -9,6 +9,7 @@
 
 #include "base/outfile.h"
 #include "io/text/csv.h"
+#include "io/text/tally.h"
 #include "tensor/host.h"
 
 enum { NUMBER = 40 }; /* bytes of a number at most */
@@ -90,6 +91,29 @@ static gb_status put_all (gb_outfile *f, size_t rows, size_t cols, const gb_csv_
   }
   for (size_t i = 0; i < rows; i++) GB_TRY(put_row(f, i, cols, column, at, err));
   return GB_OK;
+}
+
+/* A longer cell is a word, as far as it matters here. */
+#define LONGEST_NUMBER 400
+
+static gb_field field_of (const char *cell, char room[LONGEST_NUMBER + GB_DECIMAL_BEHIND]) {
+  gb_field f = {.at = room, .n = strnlen(cell, LONGEST_NUMBER)};
+  memcpy(room, cell, f.n);
+  memset(room + f.n, 0, GB_DECIMAL_BEHIND);
+  f.is_number = cell[f.n] == '\0' && gb_decimal_scan(room, f.n, '.', &f.number);
+  return f;
+}
+
+gb_column_kind gb_csv_kind_of_text (const char *text, size_t rows) {
+  const gb_cell_rules rules = {.decimal = '.', .c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+  char room[LONGEST_NUMBER + GB_DECIMAL_BEHIND];
+  gb_tally t = {0};
+  for (size_t i = 0; rules.c != (locale_t)0 && i < rows; i++, text += strlen(text) + 1) {
+    const gb_field f = field_of(text, room);
+    gb_tally_count(&t, &f, &rules, i + 1);
+  }
+  if (rules.c != (locale_t)0) freelocale(rules.c);
+  return gb_tally_kind(&t, rows);
 }
 
 gb_status gb_csv_write (const char *path, size_t rows, size_t cols, const gb_csv_column *column,

@@ -51,6 +51,18 @@ bool gb_tally_count (gb_tally *t, const gb_field *f, const gb_cell_rules *rules,
   return true;
 }
 
+/* Is every cell a truth value, or a date, or not available? */
+static bool are_all (size_t of_kind, const gb_tally *t, size_t rows) {
+  return of_kind > 0 && of_kind + t->missing == rows;
+}
+
+gb_column_kind gb_tally_kind (const gb_tally *t, size_t rows) {
+  const size_t odd = t->words + t->bools + t->dates;
+  if (are_all(t->dates, t, rows)) return GB_COLUMN_DATE;
+  if (odd == 0 || are_all(t->bools, t, rows)) return GB_COLUMN_VALUES;
+  return 10 * odd < rows ? GB_COLUMN_MIXED : GB_COLUMN_TEXT;
+}
+
 void gb_tally_add (gb_tally *t, const gb_tally *part, size_t lines) {
   t->missing += part->missing;
   t->bools += part->bools;

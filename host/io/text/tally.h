@@ -19,6 +19,9 @@ typedef struct gb_tally {
 /* Counts the cell of a field in this line, from 1. False: a number out of range. */
 bool gb_tally_count (gb_tally *t, const gb_field *f, const gb_cell_rules *rules, size_t line);
 
+/* What a column of so many rows is whose cells these are: VALUES, DATE, TEXT or MIXED. */
+gb_column_kind gb_tally_kind (const gb_tally *t, size_t rows);
+
 /* Adds the cells of a later part of the text, whose lines were counted from 'lines' on. */
 void gb_tally_add (gb_tally *t, const gb_tally *part, size_t lines);
 

@@ -66,22 +66,22 @@ static char optcharacter (lua_State *L, int arg, const char *name) {
   return *s;
 }
 
-/* The list of names and numbers in o.columns; its strings stay there. */
-static void get_choice (lua_State *L, gb_csv_options *o) {
-  lua_getfield(L, 2, "columns");
-  if (!lua_istable(L, -1)) return;
-  const size_t n = lua_rawlen(L, -1);
-  gb_csv_choice *list = lgb_scratch(L, n + 1, sizeof *list);
-  for (size_t i = 0; i < n; i++) {
-    lua_getfield(L, 2, "columns");
+/* The list of names and numbers in an option; its strings stay there. NULL: it is not given. */
+static const gb_csv_choice *get_choice (lua_State *L, const char *option, size_t *n) {
+  *n = 0;
+  lua_getfield(L, 2, option);
+  if (!lua_istable(L, -1)) return NULL;
+  *n = lua_rawlen(L, -1);
+  gb_csv_choice *list = lgb_scratch(L, *n + 1, sizeof *list);
+  for (size_t i = 0; i < *n; i++) {
+    lua_getfield(L, 2, option);
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
     const bool is_number = lua_isinteger(L, -1);
     list[i] = is_number ? (gb_csv_choice){.number = (size_t)lua_tointeger(L, -1)}
                         : (gb_csv_choice){.name = lgb_checkstring(L, -1)};
     lua_pop(L, 2);
   }
-  o->chosen = list;
-  o->nchosen = n;
+  return list;
 }
 
 gb_frame *lgb_newframe (lua_State *L) {
@@ -105,11 +105,11 @@ void lgb_push_columns (lua_State *L, lgb_session *s) {
   }
 }
 
-/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio, columns}) -> the columns, as lgb_push_columns has
+/* core.csv_read(path, {skip, delimiter, decimal, na, has_names, max_ratio, columns, text}) -> the columns, as lgb_push_columns has
 ** them */
 static int csv_read (lua_State *L) {
-  static const char *const names[] = {"skip",      "delimiter", "decimal", "na",
-                                      "has_names", "max_ratio", "columns", NULL};
+  static const char *const names[] = {"skip",      "delimiter", "decimal", "na", "has_names",
+                                      "max_ratio", "columns",   "text",    NULL};
   lgb_session *s = lgb_enter(L);
   const char *path = lgb_checkstring(L, 1);
   lgb_checkoptions(L, 2, names);
@@ -120,7 +120,8 @@ static int csv_read (lua_State *L) {
                       .has_names = lgb_optbool(L, 2, "has_names", false),
                       .max_ratio = lgb_optnumber(L, 2, "max_ratio", 0),
                       .pool = s->home->pool};
-  get_choice(L, &o);
+  o.chosen = get_choice(L, "columns", &o.nchosen);
+  o.text = get_choice(L, "text", &o.ntext);
   gb_frame *f = lgb_newframe(L);
   gb_error err;
   lgb_result(L, gb_csv_read(&s->home->ledger, path, s->where, &o, f, &err), &err);
@@ -203,7 +204,23 @@ static gb_csv_column list_column (lua_State *L, lgb_session *s, size_t *rows, bo
   return c;
 }
 
-/* core.csv_write(path, x (n, d) or (n), {names}), or in place of x a list of vectors, {frame, k} and lists of strings */
+/* Pushes what columns of text are read as that are not read as text, by number: "dates", "numbers or truth values", "a mistake". */
+static void push_kinds (lua_State *L, size_t rows, size_t cols, const gb_csv_column *column) {
+  static const char *const words[] = {[GB_COLUMN_VALUES] = "numbers or truth values",
+                                      [GB_COLUMN_MIXED] = "a mistake",
+                                      [GB_COLUMN_DATE] = "dates"};
+  lua_newtable(L);
+  for (size_t k = 0; rows > 0 && k < cols; k++) {
+    const gb_column_kind kind = column[k].value != NULL ? GB_COLUMN_TEXT
+                                                        : gb_csv_kind_of_text(column[k].text, rows);
+    if (kind == GB_COLUMN_TEXT) continue;
+    lua_pushstring(L, words[kind]);
+    lua_rawseti(L, -2, (lua_Integer)k + 1);
+  }
+}
+
+/* core.csv_write(path, x (n, d) or (n), {names}), or in place of x a list of vectors, {frame, k} and lists of strings. Gives what columns
+** of text are read as that are not read as text, by number. */
 static int csv_write (lua_State *L) {
   lgb_session *s = lgb_enter(L);
   const char *path = lgb_checkstring(L, 1);
@@ -235,7 +252,8 @@ static int csv_write (lua_State *L) {
   }
   gb_error err;
   lgb_result(L, gb_csv_write(path, rows, cols, column, named, &err), &err);
-  return 0;
+  push_kinds(L, rows, cols, column);
+  return 1;
 }
 
 const luaL_Reg lgb_frame_functions[] = {

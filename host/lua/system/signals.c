@@ -43,15 +43,22 @@ static int heeded (lua_State *L) {
 ** again; forget: but for those that have waited. */
 static int defer (lua_State *L) {
   const bool on = lua_toboolean(L, 1);
-  sigset_t asks;
-  sigemptyset(&asks);
-  sigaddset(&asks, SIGINT);
-  sigaddset(&asks, SIGTERM);
-  sigaddset(&asks, SIGUSR1);
-  if (lua_toboolean(L, 2))
-    while (sigtimedwait(&asks, NULL, &(struct timespec){0, 0}) > 0) continue;
-  pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &asks, NULL);
+  if (lua_toboolean(L, 2)) gb_interrupt_forget();
+  gb_interrupt_defer(on);
   return 0;
+}
+
+/* core.interruptible(f, ...): the results of f(...), within which signals come although core.defer has them wait. One that f takes for
+** its own (a fit that keeps its best point) is raised after it all the same. */
+static int interruptible (lua_State *L) {
+  lgb_checktype(L, 1, LUA_TFUNCTION);
+  const unsigned before = atomic_load(&gb_interrupt_count);
+  const bool deferred = gb_interrupt_defer(false);
+  const int rc = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  gb_interrupt_defer(deferred);
+  if (rc != LUA_OK) return lua_error(L);
+  if (atomic_load(&gb_interrupt_count) != before) return lgb_raise_interrupted(L);
+  return lua_gettop(L);
 }
 
 /* Waits for input, less where a signal comes. Is there some? */
@@ -90,5 +97,6 @@ static int now (lua_State *L) {
   return 1;
 }
 
-const luaL_Reg lgb_signals_functions[] = {{"defer", defer}, {"heed", heed}, {"heeded", heeded},
-                                          {"key", key},     {"now", now},   {NULL, NULL}};
+const luaL_Reg lgb_signals_functions[] = {
+    {"defer", defer}, {"heed", heed}, {"heeded", heeded}, {"interruptible", interruptible},
+    {"key", key},     {"now", now},   {NULL, NULL}};

@@ -8,6 +8,7 @@ local M <const> = {}
 
 local SLOT <const>, STRING <const> = 16, 40                  -- bytes of an entry of a list, and of a string beside its text
 M.STRING = STRING
+local WHOLE <const> = 1 << 53                                 -- f64 has every integer up to it
 
 --- The words that get(most) gives, n of them with so many bytes of their own. Once the whole list was asked for, it is kept, and
 -- its bytes are in the ledger.
@@ -58,20 +59,27 @@ function M.renamed(c, name)
   return out
 end
 
---- The same where position 0 stands for a row that is missing: NaN in numbers, which become f64, and "" in words.
-function M.take_or_missing(c, positions)
-  if c.fault then c.fault() end
-  local out <const> = {name = c.name, date = c.date}
-  if c.value then
-    local at <const> = core.tensor(positions, {dtype = "i64"})
-    local there <const>, v <const> = at:gt(0), c.value:to{dtype = "f64"}
-    out.value = (#v == 0 and core.full({#positions}, 0 / 0)
-      or core.where(there, v:index(1, core.where(there, at, 1)), 0 / 0)):eval()
+--- The values at 'positions', NaN at those that are 0: they become f64, and integers that f64 would round are refused.
+local function values_or_nan(c, positions, row)
+  local v <const> = c.value:to{dtype = "f64"}
+  if c.value.dtype == "i64" and #v > 0 and (c.value:max():item() > WHOLE or c.value:min():item() < -WHOLE) then
+    core.raise("dtype", ("join: column '%s' holds integers beyond 2^53, which have no missing value, and row %d has no partner: "
+      .. "how = \"inner\" leaves the row out, f:select{...} the column"):format(c.name, row))
   end
+  if #v == 0 then return core.full({#positions}, 0 / 0):eval() end
+  local at <const> = core.tensor(positions, {dtype = "i64"})
+  local there <const> = at:gt(0)
+  return core.where(there, v:index(1, core.where(there, at, 1)), 0 / 0):eval()
+end
+
+--- The same where position 0 stands for a row that is missing, 'row' the first such: NaN in numbers, "" in words.
+function M.take_or_missing(c, positions, row)
+  if c.fault then c.fault() end
+  local out <const> = {name = c.name, date = c.date, value = c.value and values_or_nan(c, positions, row)}
   if c.words then
     out.words = M.lazily(#positions, 0, function()
       local all <const>, list <const> = c.words(), {}
-      for i, row in ipairs(positions) do list[i] = all[row] or "" end
+      for i, at in ipairs(positions) do list[i] = all[at] or "" end
       return list
     end)
   end
@@ -91,7 +99,7 @@ local function of_numbers(name, list, absent)
     elseif type(v) ~= "number" then raise_entry(name, i, v, "the others are numbers")
     else
       local is_integer <const> = math.type(v) == "integer"
-      whole, large = whole and is_integer, large or is_integer and (v > 1 << 53 or v < -(1 << 53))
+      whole, large = whole and is_integer, large or is_integer and (v > WHOLE or v < -WHOLE)
     end
   end
   if missing then

@@ -39,9 +39,10 @@ return function(M)
     return out
   end
 
-  --- Positions on the left and on the right of each row of the result; 0 on the right where a row has no partner.
+  --- Positions on the left and on the right of each row of the result, 0 on the right where a row has no partner; and the first row
+  -- on the left that is kept without one.
   local function pairs_of(left, right, keep)
-    local at <const>, a <const>, b <const> = {}, {}, {}
+    local at <const>, a <const>, b <const>, missing = {}, {}, {}, nil
     for j, key in ipairs(right) do
       if key then
         at[key] = at[key] or {}
@@ -49,9 +50,11 @@ return function(M)
       end
     end
     for i, key in ipairs(left) do
-      for _, j in ipairs(key and at[key] or keep and {0} or {}) do a[#a + 1], b[#b + 1] = i, j end
+      local partners <const> = key and at[key] or keep and {0} or {}
+      for _, j in ipairs(partners) do a[#a + 1], b[#b + 1] = i, j end
+      if partners[1] == 0 then missing = missing or i end
     end
-    return a, b
+    return a, b, missing
   end
 
   local function add_others(out, columns, is_key, positions)
@@ -63,7 +66,7 @@ return function(M)
           core.raise("option", ("join: both frames have a column '%s': f:rename{%s = \"...\"} or f:select{...} before the join")
             :format(c.name, c.name))
         end
-        out[#out + 1] = positions.gaps and column.take_or_missing(c, positions.list)
+        out[#out + 1] = positions.missing and column.take_or_missing(c, positions.list, positions.missing)
           or column.take(c, positions.at, function() return positions.list end)
       end
     end
@@ -71,19 +74,20 @@ return function(M)
 
   --- The rows of this frame with the columns of the rows of another one that are equal in 'on', in the order of this frame, then
   -- of the other one. A row with several partners comes several times; one without a partner is left out, or with how = "left"
-  -- kept, with NaN and "" in the columns of the other. o: on (a name or a list of names), how = "inner"|"left".
+  -- kept, with NaN and "" in the columns of the other: their numbers are f64 then. o: on (a name or a list of names), how =
+  -- "inner"|"left".
   function M.methods.join(self, other, opts)
     if not M.is(other) then core.raise("option", "join: a frame expected, got " .. core.type(other)) end
     local o <const> = options.parse(opts, {on = "string|table|integer", how = {"inner", "left"}}, "join")
     local a <const>, b <const> = keys_of(self, other, o.on or {})
     local held <close> = core.account(M.KEY * (#self + #other) * #a)  -- luacheck: ignore 211
-    local left <const>, right <const> = pairs_of(row_keys(a, #self), row_keys(b, #other), o.how == "left")
+    local left <const>, right <const>, missing <const> = pairs_of(row_keys(a, #self), row_keys(b, #other), o.how == "left")
     local at <const>, out <const> = core.tensor(left, {dtype = "i64"}):reshape(#left), {}
     for i, c in ipairs(M.columns(self)) do out[i] = column.take(c, at, function() return left end) end
     local is_key <const> = {}
     for _, c in ipairs(b) do is_key[c] = true end
-    add_others(out, M.columns(other), is_key, {list = right, gaps = o.how == "left",
-      at = o.how ~= "left" and core.tensor(right, {dtype = "i64"}):reshape(#right)})
+    add_others(out, M.columns(other), is_key, {list = right, missing = missing,
+      at = not missing and core.tensor(right, {dtype = "i64"}):reshape(#right)})
     return M.like(self, out, #left)
   end
 end

@@ -516,6 +516,10 @@ function core.heeded() end
 ---@param forget boolean?
 function core.defer(on, forget) end
 
+--- f(...), within which signals come although core.defer has them wait. One that f takes for its own (a fit that keeps its best point)
+--- is raised after it all the same. Errors: interrupted; those of f.
+function core.interruptible(f, ...) end
+
 --- The character of a key that is pressed at the terminal within so many seconds, nil where none is. Errors: interrupted.
 ---@param seconds number
 ---@return string?

@@ -11,6 +11,7 @@ gb.data = {}
 ---@field skip? integer  lines to leave out at the top; default: 0
 ---@field names? string[]  of the columns, in place of a heading
 ---@field columns? (string|integer)[]  those to read, in this order; others take no memory; default: all
+---@field text? (string|integer)[]  columns that are text whatever their cells look like, as "007"; default: those that hold words
 ---@field na? string  one more spelling of "not available"
 ---@field delimiter? string  found by the file's lines unless it is given
 ---@field decimal? string  "," for decimal commas
@@ -52,7 +53,8 @@ function gb.data.map(path) end
 ---@field metadata? table<string, string>  of .safetensors
 
 --- Writes a tensor or frame: .npy keeps type and shape; .csv holds vectors and matrices; .npz and .safetensors a table of tensors by
---- name; .csv, .json and .jsonl a frame. The file is there whole or not at all.
+--- name; .csv, .json and .jsonl a frame. The file is there whole or not at all. A column of text that would be read as numbers or dates
+--- ("007") is a warning, which says how it is read as text: CSV has no types, and quotes say nothing (so it is in pandas and readr).
 ---@param path string
 ---@param v gibbous.tensor|gibbous.frame|table<string, gibbous.tensor>
 ---@param o gibbous.data.write.options?
@@ -327,13 +329,13 @@ function frame:group(names) end
 
 ---@class gibbous.frame.join.options
 ---@field on string|string[]  the columns that must be equal
----@field how? "inner"|"left"  "left" keeps rows without a partner, with NaN and ""; default: "inner"
+---@field how? "inner"|"left"  "left" keeps rows without a partner, with NaN (numbers are f64 then) and ""; default: "inner"
 
 --- The rows with the columns of those rows of another frame that are equal in o.on; a row with several partners comes several times.
 ---@param other gibbous.frame
 ---@param o gibbous.frame.join.options
 ---@return gibbous.frame
---- Errors: option where both have a column of one name; dtype where words meet numbers.
+--- Errors: option where both have a column of one name; dtype where words meet numbers, or a row without a partner integers beyond 2^53.
 ---```lua
 --- local f, sites = gb.data.frame{site = {"x", "y"}, v = {1, 2}}, gb.data.frame{site = {"x"}, height = {30}}
 --- print(f:join(sites, {on = "site", how = "left"}))

@@ -24,6 +24,7 @@ local function words(v)
     for _ in next, v do count = count + 1 end
     return "table of " .. counted(count, "entry", "entries")
   end
+  if v ~= v then return "nan" end                            -- whatever its sign
   if kind == "number" or kind == "boolean" or kind == "nil" then return tostring(v) end
   return kind
 end

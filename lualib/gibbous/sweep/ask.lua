@@ -4,7 +4,6 @@
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local machine <const> = require "gibbous.sweep.machine"
-local results <const> = require "gibbous.sweep.results"
 local text <const> = require "gibbous.sweep.text"
 
 local M <const> = {}
@@ -42,19 +41,38 @@ function M.ask(store, o)
   return core.json_encode{number = row.number, id = row.id, seed = row.seed, dir = folder, params = core.json_decode(row.params)}
 end
 
---- What a word says that a trial came to: a number, the metric; or a JSON object of results.
-local function result_of(word, metric)
-  local v = tonumber(word) or results.number(word)
-  local ok <const>, object <const> = pcall(core.json_decode, word)
-  if not v and not (ok and type(object) == "table") then
-    core.raise("option", ("a result is a number or a JSON object as '{\"rmse\": 0.1}', got '%s'"):format(word))
-  end
-  if v then return {[metric or "value"] = v}, v end
-  v = object[metric]
-  if metric and type(v) ~= "number" then
+local words_of_numbers <const> = {nan = 0 / 0, ["-nan"] = 0 / 0, inf = math.huge, infinity = math.huge, ["-inf"] = -math.huge,
+  ["-infinity"] = -math.huge}
+
+--- The number of a word, nil where it is none.
+local function number_of(word) return tonumber(word) or words_of_numbers[word:lower()] end
+
+--- The word that stands for a number in JSON, which has none for it; nil for a finite one.
+local function word_of(v)
+  if v ~= v then return "nan" end
+  return math.abs(v) == math.huge and (v > 0 and "inf" or "-inf") or nil
+end
+
+--- The metric in an object of results; a word stands for one that is not finite.
+local function metric_of(object, metric)
+  local v <const> = object[metric]
+  local number <const> = type(v) == "string" and number_of(v) or v
+  if type(number) ~= "number" or type(v) == "string" and not word_of(number) then
     core.raise("option", ("the result has no number '%s', which is the study's metric"):format(metric))
   end
-  return object, v
+  return number
+end
+
+--- What a word says that a trial came to: a number, the metric; or a JSON object of results. Gives the object and the metric.
+local function result_of(word, metric)
+  local v <const> = number_of(word)
+  if v then return {}, v end
+  local ok <const>, object <const> = pcall(core.json_decode, word)
+  if not ok or type(object) ~= "table" then
+    core.raise("option", ("a result is a number or a JSON object as '{\"rmse\": 0.1}', got '%s'%s"):format(word,
+      word:find "^%s*{" and ("; nan and infinite numbers in it are strings: {\"%s\": \"nan\"}"):format(metric or "rmse") or ""))
+  end
+  return object, metric and metric_of(object, metric)
 end
 
 --- What ends a trial as the store keeps it. o: result (a word), failed (a message).
@@ -63,11 +81,14 @@ local function outcome(o, metric)
     return {class = "error", message = o.failed, fingerprint = failure.fingerprint("error", o.failed)}
   end
   local result <const>, v <const> = result_of(o.result, metric)
-  if v and (v ~= v or math.abs(v) == math.huge) then
-    local message <const> = ("the metric '%s' is %s"):format(metric or "value", tostring(v))
-    return {class = "nan", message = message, fingerprint = failure.fingerprint("nan", message)}
+  local word <const> = v and word_of(v)
+  if v then result[metric or "value"] = word or v end
+  local e <const> = {class = "ok", result = core.json_encode(result), metric = metric and not word and v or nil}
+  if word then
+    e.class, e.message = "nan", ("the metric '%s' is %s"):format(metric or "value", word)
+    e.fingerprint = failure.fingerprint("nan", e.message)
   end
-  return {class = "ok", result = core.json_encode(result), metric = metric and v or nil}
+  return e
 end
 
 --- Ends a trial that was handed out. number: its number or id, a word. o: result, failed.

@@ -5,6 +5,7 @@ local devices <const> = require "gibbous.sweep.devices"
 local identity <const> = require "gibbous.sweep.identity"
 local look <const> = require "gibbous.sweep.look"
 local machine <const> = require "gibbous.sweep.machine"
+local raised <const> = require "gibbous.raised"
 local results <const> = require "gibbous.sweep.results"
 local script <const> = require "gibbous.sweep.script"
 local search <const> = require "gibbous.sweep.search"
@@ -16,7 +17,7 @@ local words_of <const> = require "gibbous.sweep.words"
 local verbs <const> = {}
 for name, f in pairs(look.verbs) do verbs[name] = f end
 
-local SOME_FAILED <const>, REQUEUE <const>, INTERRUPTED <const>, TERMINATED <const> = 3, 99, 130, 143
+local UNFINISHED <const>, REQUEUE <const>, INTERRUPTED <const>, TERMINATED <const> = 3, 99, 130, 143
 
 -- Registering -----------------------------------------------------------------------------------------------------------------
 
@@ -119,9 +120,11 @@ local function run(words, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
-    if not require "gibbous.raised".is(result, "interrupted") then
+    if not raised.is(result, "interrupted") then
       io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
-      error(result, 0)
+      if not raised.is(result, "io") then error(result, 0) end               -- a mistake
+      io.stderr:write(("gibbous: %s\n"):format(result))
+      return UNFINISHED
     end
     local signal <const> = core.heeded()
     io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
@@ -129,7 +132,7 @@ local function run(words, alone)
     return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
-  return (result.halted or text.tally(self).failed > 0) and SOME_FAILED or true
+  return (result.halted or text.tally(self).failed > 0) and UNFINISHED or true
 end
 
 function verbs.run(words) return run(words, true) end

@@ -1,5 +1,8 @@
 --- Runs the trials of a study that are pending: claims one where there is room, starts its process, waits, and tells what came of
 -- it. Several coordinators, on one host or more, share a store; each takes what is pending.
+--
+-- A signal that asks for the end comes only where this process waits, or where a search thinks (core.interruptible). Then all that
+-- is claimed is in the list of what runs, which is given back whole however often the end is asked for.
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local line <const> = require "gibbous.progress_line"
@@ -15,15 +18,6 @@ local BEAT <const> = 10                    -- seconds between two signs of life
 local GRACE <const> = 5                    -- seconds between asking a process to end and ending it
 local SAY <const> = 1                      -- seconds between two looks at how far the sweep is
 local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
-
---- f(...) as a whole: a signal that asks for the end waits, so that what is claimed is in the list of what runs, or given back.
-local function whole(f, ...)
-  core.defer(true)
-  local ok <const>, result <const> = pcall(f, ...)
-  core.defer(false)
-  if not ok then error(result, 0) end
-  return result
-end
 
 -- Processes -------------------------------------------------------------------------------------------------------------------
 
@@ -176,8 +170,8 @@ end
 local function wait(self)
   local children <const> = {}
   for i, r in ipairs(self.running) do children[i] = r.child end
-  local at <const> = core.wait(children, 0.25)
-  if at then whole(reap, self, at) end
+  local at <const> = core.interruptible(core.wait, children, 0.25)
+  if at then reap(self, at) end
 end
 
 --- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for
@@ -186,9 +180,16 @@ local function left(self, stays)
   return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
 end
 
---- Whatever comes meanwhile, no trial of this process stays behind as running.
+--- Takes trials until no more may run beside one another, or none is to be had.
+local function fill(self, more)
+  while not self.halted do
+    if not take(self) and not (more and #self.running < self.jobs and core.interruptible(more)) then return end
+    core.interruptible(core.wait, {}, 0)
+  end
+end
+
+--- No trial of this process stays behind as running.
 local function close(self)
-  core.defer(true)
   local ok, why = true, nil
   for _, r in ipairs(self.running) do
     r.child:close()
@@ -211,8 +212,9 @@ function M.run(study, store, script, o)
     quiet = o.quiet, running = {}, ended = 0, failures = 0, alike = 0, start = core.clock(), last_beat = core.clock(),
     said = {last = core.clock()}, guard = core.guard()}
   local _ <close> = setmetatable({}, {__close = function() close(self) end})
+  core.defer(true)
   while true do
-    while not self.halted and (whole(take, self) or o.more and #self.running < self.jobs and o.more(#self.running)) do end
+    fill(self, o.more)
     if #self.running == 0 and (self.halted or not left(self, o.stays)) then break end
     wait(self)
     local now <const> = core.clock()

@@ -23,6 +23,12 @@ local function named(name, rules)
     table.concat(known, ", ")))
 end
 
+--- Is a word that begins as a short option a number below zero or one without a value, as "-inf"? Numbers of digits never begin so.
+local function is_number(word, rules)
+  local name <const> = word:lower():match "^%-(%a+)$"
+  return (name == "inf" or name == "infinity" or name == "nan") and not rules[word:sub(2, 2)]
+end
+
 --- words: of the command line. rules: "string", "count", "number" or "flag" by the name of an option: --name value, --name=value,
 -- -n value, -nvalue. first: what the first word is, in words; it must be there. more: what the others are, where there must be
 -- one.
@@ -35,7 +41,7 @@ return function(words, rules, first, more)
     local word <const> = words[i]
     local name, v = word:match "^%-%-([%w-]+)=(.*)$"
     name = name or word:match "^%-%-([%w-]+)$"
-    if not name then name, v = word:match "^%-(%a)(.*)$" end
+    if not name and not is_number(word, rules) then name, v = word:match "^%-(%a)(.*)$" end
     if v == "" and not word:find("=", 1, true) then v = nil end
     if word == "--" then
       for k = i + 1, #words do rest[#rest + 1] = words[k] end
