@@ -221,7 +221,8 @@ describe("gb.gp.svgp", function()
       function() new():fit(x, y, {batch = 50}) end)
     raises("option", "give steps or epochs, not both", function() new():fit(x, y, {steps = 1, epochs = 1}) end)
     raises("option", 'rank is for q = "low_rank"', new, {rank = 3})
-    raises("option", "latent functions, this model has 1", new, {likelihood = gb.likelihoods.softmax{classes = 3}})
+    raises("option", "the 3 latent functions of 'softmax' are whitened: leave out whiten = false", new,
+      {likelihood = gb.likelihoods.softmax{classes = 3}, whiten = false})
     raises("option", "gb.gp.sgpr has Gaussian noise; gb.gp.svgp takes gb.likelihoods.poisson", gb.gp.sgpr,
       {kernel = K.rbf{}, inducing = 3, likelihood = gb.likelihoods.poisson{}})
     raises("option", "has no closed form of one more row", function()

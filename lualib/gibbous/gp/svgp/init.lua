@@ -1,4 +1,4 @@
---- Variational Gaussian processes: m inducing points, any likelihood of one latent function, minibatches of any number of rows.
+--- Variational Gaussian processes: m inducing points, any likelihood, minibatches of any number of rows.
 -- Source: Hensman, Fusi & Lawrence (2013); Hensman, Matthews & Ghahramani (2015).
 local class <const> = require "gibbous.gp.svgp.class"
 local core <const> = require "gibbous.core"
@@ -18,6 +18,12 @@ local SPEC <const> = {kernel = rules.kernel, mean = rules.mean, likelihood = lik
   whiten = "boolean", q = {"full", "diagonal", "low_rank"}, rank = "count", batch = "count"}
 for key, rule in pairs(places.spec) do SPEC[key] = rule end
 
+--- The number of latent functions; nil: one.
+local function latents_of(l)
+  local count <const> = l and not likelihoods.is_gaussian(l) and l:latents() or 1
+  return count > 1 and count or nil
+end
+
 local function check(o, what)
   local l <const> = o.likelihood
   if not o.kernel then
@@ -26,8 +32,9 @@ local function check(o, what)
   if o.noise and l then core.raise("option", what .. ": give noise or likelihood, not both") end
   if o.rank and o.q ~= "low_rank" then core.raise("option", what .. ': rank is for q = "low_rank"') end
   if o.rank == 0 or o.batch == 0 then core.raise("option", what .. ": rank and batch are 1 or more") end
-  if l and not likelihoods.is_gaussian(l) and l:latents() > 1 then
-    core.raise("option", ("%s: the likelihood '%s' has %d latent functions, this model has 1"):format(what, l.kind, l:latents()))
+  if latents_of(l) and o.whiten == false then
+    core.raise("option", ("%s: the %d latent functions of '%s' are whitened: leave out whiten = false"):format(what, l:latents(),
+      l.kind))
   end
 end
 
@@ -48,6 +55,7 @@ return function(opts)
   end
   local inducing <const> = places.of(o, what)
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
-    inducing = inducing, q = variational.new(inducing.count, o.q or "full", o.whiten ~= false, o.rank or RANK, o.seed or 0),
+    inducing = inducing, q = variational.new(inducing.count, o.q or "full", o.whiten ~= false, o.rank or RANK, o.seed or 0,
+      latents_of(likelihood)),
     batch = o.batch or BATCH, solver = "svgp"}
 end
