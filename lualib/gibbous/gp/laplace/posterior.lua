@@ -2,6 +2,7 @@
 -- covariance (K^-1 + W)^-1, by a factor of B or by a solver that multiplies by the kernel and never stores it.
 -- Source: Rasmussen & Williams (2006), algorithm 3.2.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local evidence <const> = require "gibbous.gp.laplace.evidence"
 local mode <const> = require "gibbous.gp.laplace.mode"
@@ -14,7 +15,7 @@ local training_step <const> = require "gibbous.gp.training_step"
 local update_record <const> = require "gibbous.gp.update_record"
 local variance <const> = require "gibbous.gp.exact.variance"
 
-local M <const> = {dtype = "f64"}
+local M <const> = {dtype = "f64", components = true}
 
 local WIDE <const> = {dtype = "f64"}
 
@@ -61,7 +62,7 @@ function M.prepare(self, query)
     ready.reused = reused
     return ready
   end
-  local kernel <const>, x <const> = f.kernel, state.at.x
+  local kernel <const>, x <const> = component.kernel(query, f.kernel), state.at.x
   local function cross(from, to) return kernel(some(query, from, to), x) * state.sw:unsqueeze(1) end
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
@@ -73,7 +74,8 @@ end
 function M.mean(self, ready, query)
   if is_several(self) then return several.mean(self, ready, query) end
   local f <const> = model.fields(self)
-  return f.mean(query.inputs) + f.kernel(query.inputs, ready.state.at.x):matmul(ready.state.alpha)
+  local cross <const> = component.kernel(query, f.kernel)(query.inputs, ready.state.at.x)
+  return component.mean(query, f.mean, query.inputs) + cross:matmul(ready.state.alpha)
 end
 
 function M.explained(self, ready, query)
