@@ -21,6 +21,7 @@ local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local places <const> = require "gibbous.gp.places"
+local scaling <const> = require "gibbous.gp.scaling"
 local within <const> = require "gibbous.gp.within"
 local cholesky <const>, triangular_solve <const> = core.linalg.cholesky, core.linalg.triangular_solve
 
@@ -188,7 +189,7 @@ function Bounds.__tostring(self)
     counted(self.inducing, "inducing point"), self.lower, self.upper, self.gap, self.gap_per_point)
 end
 
---- The bounds at the present parameters. Two passes over the rows, O(n m^2).
+--- The bounds at the present parameters, of y in its own units. Two passes over the rows, O(n m^2).
 function M.between(self)
   local f <const>, p <const> = model.fields(self), M.data(self)
   p.kind = "vfe"
@@ -204,7 +205,8 @@ function M.between(self)
   local upper <const> = (2 * R:diagonal():log():sum() + sums.logs + raised.quad - (raised.proj * a):sum()
     + p.n * math.log(2 * math.pi)) / 2
   core.eval(upper)
-  local low <const>, high <const> = -lower:item(), -upper:item()
+  local shift <const> = scaling.log_scale(self)
+  local low <const>, high <const> = -lower:item() - shift, -upper:item() - shift
   return setmetatable({bound = f.solver, inducing = #p.z, n = p.n, lower = low, upper = high, gap = high - low,
     gap_per_point = (high - low) / p.n, trace = trace}, Bounds)
 end

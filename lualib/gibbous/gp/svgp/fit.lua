@@ -22,6 +22,7 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
+local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local within <const> = require "gibbous.gp.within"
@@ -170,12 +171,15 @@ function M.whole(self)
   return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
 end
 
+-- Why a fit with 'patience' ended.
+local NO_BETTER <const> = "no better over the last %g epochs"
+
 -- Fits ------------------------------------------------------------------------------------------------------------------------
 
 local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
   rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
   on_step = "function", budget = "any", missing = data.missing, polish = "boolean",
-  inputs = "table"}
+  inputs = "table", patience = "positive"}
 
 --- How many rows a step has: as asked for, or the model's, of n.
 function M.batch_size(self, o, n)
@@ -195,6 +199,20 @@ local function limits(o, n, b)
   return steps or not o.seconds and STEPS or math.maxinteger
 end
 
+--- A function of the values of steps that says when the fit stops: where the mean over the last 'patience' epochs is not below
+-- that over as many before. b of n rows a step.
+local function watch(patience, n, b)
+  local window <const> = math.max(1, math.ceil(patience * n / b))
+  local recent <const>, before, after, seen = {}, 0, 0, 0     -- recent: a ring of two windows
+  return function(value)
+    seen = seen + 1
+    local at <const>, middle <const> = seen % (2 * window), (seen - window) % (2 * window)
+    before, after = before - (recent[at] or 0) + (recent[middle] or 0), after + value - (recent[middle] or 0)
+    recent[at] = value
+    return seen >= 2 * window and after >= before
+  end
+end
+
 --- Runs the steps; why they ended, and how many there were.
 local function descend(self, o, run, start, steps)
   local QUICK <const> = 0.5
@@ -206,7 +224,7 @@ local function descend(self, o, run, start, steps)
     local reserve <const> = run.polish and run.share * last or 0
     if o.seconds and spent + reserve >= o.seconds then return "time limit reached", k end
     local share <const> = math.max((steps < math.maxinteger and k / steps or 0), o.seconds and (spent + reserve) / o.seconds or 0)
-    local value <const> = step(self, o, run, k + 1, math.min(share, 1))
+    local value <const> = step(self, o, run, k + 1, math.min(share, 1)) + run.shift
     k, last = k + 1, k > 0 and elapsed() - spent or 0
     average = average and 0.95 * average + 0.05 * value or value
     descent.record(history, {step = k, value = value})
@@ -217,6 +235,10 @@ local function descend(self, o, run, start, steps)
     end
     if o.on_step and o.on_step{step = k, value = value} == false then
       error(core.error("interrupted", "stopped by on_step"), 0)
+    end
+    if run.idle and run.idle(value) then
+      run.ended = true
+      return NO_BETTER:format(o.patience), k
     end
   end
   return "step limit reached", k
@@ -261,7 +283,8 @@ local function fit(self, o, budget, masked)
   local b <const> = M.batch_size(self, o, n)
   local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
-    share = PASS * n / b}
+    share = PASS * n / b, shift = scaling.log_scale(self)}
+  run.idle = o.patience and watch(o.patience, n, b)
   run.polish = run.gaussian and f.q.kind == "full" and o.polish ~= false
   local steps <const> = limits(o, n, b)
   core.fit_begin(steps < math.maxinteger and steps or STEPS)
@@ -286,12 +309,21 @@ local function fit(self, o, budget, masked)
     end
   end)
   local prior <const> = param.log_prior(run.list)
-  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = false, reason = reason, iterations = k,
+  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = run.ended == true, reason = reason, iterations = k,
     interrupted = interrupted, method = "adam", precision = "f64"},
     {evaluations = k, setbacks = 0, failed_starts = 0, restarts = 0},
     {seconds = core.clock() - start, masked = masked, floor = floor, shared = {}, log = descent.new_log(),
-      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo"})
+      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo", shift = run.shift, notes = scaling.notes(self)})
   return f.info
+end
+
+--- Raises for options that this q, or the method, has no use for.
+local function check_method(q, o)
+  if o.rate and q.kind ~= "full" then
+    core.raise("option", ("fit: rate is of natural gradients, which move a full q; q = '%s' moves by Adam: lr, or take q = 'full'")
+      :format(q.kind))
+  end
+  if o.patience and not (o.patience >= 1) then core.raise("option", "fit: patience is 1 epoch or more") end
 end
 
 local methods <const> = {}
@@ -303,12 +335,15 @@ M.methods = methods
 --    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
 --    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
 --    makes q the best there is.
+--    patience: ends the fit where the mean ELBO of the batches of so many epochs is no better than that of as many before; without
+--    it a fit makes all its steps, and ends with small ones.
 --    on_step: gets {step, value}, -ELBO of the batch, and stops the fit by returning false. missing, budget: as of other models.
 -- Cost of a step: O(m^2 (m + batch)); of the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "fit")
+  check_method(fields(self).q, o)
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end

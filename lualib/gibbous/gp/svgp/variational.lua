@@ -60,9 +60,9 @@ function Variational:__tostring()
     f.latents and (", %d times"):format(f.latents) or "")
 end
 
---- A box that random starts leave alone; fixed: descents too.
+--- A box of the model's own that random starts leave alone; fixed: descents too.
 local function box(v, name, o)
-  return param.set_still(param.hyper(param.new(v, o), name, nil, 3))
+  return param.set_still(param.hyper(v, name, o or {}, 3))
 end
 
 -- Of the start of low-rank weights, which have no slope at 0.
