@@ -10,7 +10,7 @@
 ---@field learn? boolean  false: a fit does not move the points; default: true
 ---@field seed? integer  of the choice; default: 0
 ---@field bound? "vfe"|"fitc"  the collapsed lower bound, or FITC; default: "vfe"
----@field standardize? boolean|table  the model scales x and y, as gb.gp.exact does; inducing points that are given are scaled ones
+---@field standardize? boolean|gibbous.standardize.options  the model scales x and y, as gb.gp.exact does; inducing points that are given are scaled ones
 
 --- Sparse regression: m inducing points stand for n rows. Cost: a step takes O(n m^2) time, and as few rows at once as the budget
 --- asks for. The report of a fit says what the exact log marginal likelihood lies between. Computes in f64.
@@ -74,7 +74,7 @@ local bounds = {}
 ---@field rank? integer  of "low_rank"; default: 10
 ---@field whiten? boolean  q is of v = L^-1 u, K_zz = L L'; false: of u; default: true
 ---@field batch? integer  rows of a step, of all at most n; default: 1024
----@field standardize? boolean|table  the model scales x and, with Gaussian noise, y; inducing points that are given are scaled ones
+---@field standardize? boolean|gibbous.standardize.options  the model scales x and, with Gaussian noise, y; inducing points that are given are scaled ones
 ---@field select? "kmeans"|"greedy"|"random"  as of gb.gp.sgpr
 ---@field learn? boolean  false: a fit does not move the points; default: true
 ---@field seed? integer  of the choice; default: 0
@@ -158,6 +158,7 @@ function svgp:bounds() end
 ---@class gibbous.variational
 ---@field kind string  "full", "diagonal", "low_rank"
 ---@field whiten boolean  it is of whitened values
+---@field latents integer?  of several latent functions: their number, then the first axis of the parameters
 ---@field count integer  m
 ---@field precision gibbous.param?  (m, m), of "full": the inverse of the covariance S
 ---@field shift gibbous.param?  (m), of "full": S^-1 times the mean

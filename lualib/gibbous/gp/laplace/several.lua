@@ -96,6 +96,6 @@ function M.negative(self, at)
   return logdet / 2 - flat
 end
 
-M.find, M.planned = mode.find, mode.planned
+M.find, M.planned, M.planned_step = mode.find, mode.planned, mode.planned_step
 
 return M

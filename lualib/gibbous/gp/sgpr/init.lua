@@ -20,7 +20,8 @@ for key, rule in pairs(places.spec) do SPEC[key] = rule end
 -- bound = "vfe"|"fitc", standardize}
 -- inducing: their number m, or places (m, d). select: how a number of places is chosen when data arrive (gb.gp.inducing_points);
 -- learn = false: a fit does not move them. bound: "vfe", the collapsed lower bound, or "fitc". noise: as in gb.gp.exact; known
--- variances of observations are allowed. standardize: as in gb.gp.exact; places that are given are of the scaled inputs. The rest is gb.gp.exact's. Errors: option, shape.
+-- variances of observations are allowed. standardize: as in gb.gp.exact; places that are given are of the scaled inputs. The rest
+-- is gb.gp.exact's. Errors: option, shape.
 ---@return gibbous.gp.sgpr
 return function(opts)
   local what <const> = "gb.gp.sgpr"

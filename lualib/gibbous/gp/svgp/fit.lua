@@ -309,8 +309,8 @@ local function fit(self, o, budget, masked)
     end
   end)
   local prior <const> = param.log_prior(run.list)
-  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = run.ended == true, reason = reason, iterations = k,
-    interrupted = interrupted, method = "adam", precision = "f64"},
+  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = run.ended == true, reason = reason,
+    iterations = k, interrupted = interrupted, method = "adam", precision = "f64"},
     {evaluations = k, setbacks = 0, failed_starts = 0, restarts = 0},
     {seconds = core.clock() - start, masked = masked, floor = floor, shared = {}, log = descent.new_log(),
       history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo", shift = run.shift, notes = scaling.notes(self)})
