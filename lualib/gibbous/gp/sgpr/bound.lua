@@ -159,7 +159,7 @@ function M.planned(self)
   local function cost()
     local plan <close> = core.plan(first(), {budget = model.fields(self).budget})
     return {what = ("the sums over %s"):format(counted(p.n, "row")), bytes = plan.peak, minimum = plan.minimum,
-      kept = 8 * m * (2 * m + 1), seconds = plan.seconds}
+      kept = 8 * (m * (2 * m + 1) + 3), seconds = plan.seconds}
   end
   local sums <const> = {
     gram = core.empty(m, m), proj = core.empty(m), quad = core.empty{}, logs = core.empty{}, trace = core.empty{}}

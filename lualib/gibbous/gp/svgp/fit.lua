@@ -41,7 +41,7 @@ local WIDE <const> = {dtype = "f64"}
 function M.rows_of(k, b, n, seed, known)
   local function order(epoch)
     if known.epoch ~= epoch then
-      known.before, known.epoch = known.epoch == epoch - 1 and known.order or nil, epoch
+      known.epoch = epoch
       known.order = core.randperm(n, {seed = seed * 7919 + epoch}):eval()
     end
     return known.order
@@ -118,6 +118,54 @@ local function put(self, t, moved, run)
   end
 end
 
+--- All tensors that a step computes, as a list.
+local function everything(t, moved)
+  local all <const> = {t.value, t.precision, t.shift, t.L}
+  for _, one in ipairs(moved) do
+    table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
+  end
+  return all
+end
+
+-- Bytes a second that rows are taken at, about.
+local RATE_OF_ROWS <const> = 1e9
+
+--- What stands in plans for a batch of b rows, which are there before a step and stay for it: the order of all rows, the numbers of
+-- these, and their data.
+local function gathered(self, b)
+  local f <const> = fields(self)
+  local columns <const> = f.x.shape[2] + (known_noise(f) and 2 or 1)
+  local bytes <const> = 8 * (#f.x + b + b * columns)
+  return core.promise({}, "f64", function() return core.zeros({}, WIDE) end, function()
+    return {what = ("a batch of %s"):format(counted(b, "row")), bytes = bytes, minimum = bytes, kept = bytes,
+      seconds = bytes / RATE_OF_ROWS}
+  end)
+end
+
+--- These of a step on a batch of the model's size, for plans: as all steps are but the first, which has no moments.
+function M.planned(self)
+  local f <const> = fields(self)
+  local b <const>, n <const> = math.min(f.batch, #f.x), #f.x
+  local function leaf(...)
+    local shape <const> = {...}
+    shape[#shape + 1] = WIDE
+    return core.empty(table.unpack(shape))
+  end
+  local x, y, noise, drawn
+  if b < n then
+    x, y, drawn = leaf(b, f.x.shape[2]), leaf(b), gathered(self, b)
+    noise = known_noise(f) and leaf(b)
+  else
+    x, y, noise = batch(self)
+  end
+  local run <const> = {list = M.free(self), moments = {}, units = starts.units(self)}
+  for _, p in ipairs(run.list) do run.moments[p] = {m = leaf(table.unpack(p.raw.shape)), v = leaf(table.unpack(p.raw.shape))} end
+  local t <const> = M.tensors(self, run.list, x, y, noise, n / b, RATE)
+  local all <const> = everything(t, adam(run, run.list, t.slopes, LR, 2))
+  all[#all + 1] = drawn
+  return all
+end
+
 --- Step k: the value before it. Computes everything at once.
 local function step(self, o, run, k, share)
   local n <const>, b <const> = #fields(self).x, run.batch
@@ -127,11 +175,7 @@ local function step(self, o, run, k, share)
   local x <const>, y <const>, noise <const> = batch(self, b < n and M.rows_of(k, b, n, o.seed, run.known) or nil)
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, rate)
   local moved <const> = adam(run, run.list, t.slopes, o.lr * fall, k)
-  local all <const> = {t.value, t.precision, t.shift, t.L}
-  for _, one in ipairs(moved) do
-    table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
-  end
-  run.realise(table.unpack(all))
+  run.realise(table.unpack(everything(t, moved)))
   local value <const> = t.value:item()
   if value ~= value or math.abs(value) == math.huge then
     core.raise("nan", ("fit: the ELBO of step %d is not finite; a smaller lr, now %g, or rate, now %g, may keep it so"):format(k,

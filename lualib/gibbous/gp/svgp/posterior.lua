@@ -53,16 +53,7 @@ function M.objective_name() return "elbo" end
 --- One step on a batch of the model's size.
 function M.step(self, _, kind)
   if kind == "loo" then return {M.objective(self, nil, kind)} end
-  local f <const> = model.fields(self)
-  local b <const>, n <const> = math.min(f.batch, #f.x), #f.x
-  local x <const>, y <const> = core.empty(b, f.x.shape[2], {dtype = "f64"}), core.empty(b, {dtype = "f64"})
-  local noise <const> = f.likelihood.kind == "fixed" and core.empty(b, {dtype = "f64"}) or nil
-  local list <const> = fit.free(self)
-  local t <const> = fit.tensors(self, list, x, y, noise, n / b, 0.5)
-  local out <const> = {t.value}
-  table.move(t.slopes, 1, #t.slopes, 2, out)
-  if t.precision then table.move({t.precision, t.shift}, 1, 2, #out + 1, out) end
-  return out
+  return fit.planned(self)
 end
 
 return require "gibbous.gp.posterior".check(M)
