@@ -65,6 +65,13 @@ return {
     local info <const> = m:fit(x, y:gt(0):to{dtype = "f64"}, {steps = 2})
     return m, info, m:predict(x), m:score(x, y:gt(0):to{dtype = "f64"})
   end,
+  batch = function()
+    local x <const> = gb.rand(2, 8, 1, {seed = 1}):eval()
+    local y <const> = (3 * x:select(3, 1)):sin():eval()
+    local b <const> = gb.gp.batch{kernel = gb.kernels.rbf{}, noise = 0.1}
+    local info <const> = b:fit(x, y, {steps = 2})
+    return b, info, b:predict(x), b:score(x, y)
+  end,
   multitask = function()
     local x <const>, y <const> = data()
     local m <const> = gb.gp.multitask{kernel = gb.kernels.rbf{}, tasks = 2}

@@ -4,10 +4,12 @@
 #include <string.h>
 
 enum {
-  PANEL = 16 << 20, /* bytes of chains and totals at once */
+  PANEL = 16 << 20,  /* least bytes of chains and totals at once */
+  LARGE = 256 << 20, /* most */
+  SHARE = 256,       /* of the device's memory, between them */
   DIVIDED =
       64
-      << 20, /* of a symmetric combination that has more: its panels are triangles, which have ends to fill */
+      << 20, /* least of a symmetric combination that has more: its panels are triangles, which have ends to fill */
   REGISTERS = 16 << 20, /* bytes of registers that do not fit into shared memory */
   SHARED = 48 << 10,    /* bytes of shared memory that every block can have */
 };
@@ -89,14 +91,19 @@ static size_t bytes_of_units (const gb_cuda_program *p, size_t units) {
 static size_t at_most (size_t n, size_t most) { return n < most ? n : most; }
 static size_t at_least (size_t n, size_t least) { return n > least ? n : least; }
 
+/* Bytes of chains at once. Absorbing a panel has a thread a total and waits for memory, so the more units the better. */
+static size_t room_of_panel (const gb_cuda *gpu) {
+  return gpu->panel != 0 ? gpu->panel : at_most(at_least(gpu->total / SHARE, PANEL), LARGE);
+}
+
 /* As many units as fit, at least one. A symmetric walk takes whole combinations, or divides one. */
-static void choose_panel (gb_cuda_layout *l, size_t asked) {
+static void choose_panel (gb_cuda_layout *l, const gb_cuda *gpu) {
   const gb_cuda_program *p = &l->p;
-  const size_t most = asked != 0 ? asked : PANEL;
+  const size_t most = room_of_panel(gpu);
   const size_t step = p->mirrors > 0 ? p->per : 1;
   const size_t one = bytes_of_units(p, step) * (p->mirrors + p->parts + (l->carried ? 0 : 1));
   l->divided = p->mirrors > 1 && one > most;
-  l->panel = l->divided ? asked != 0 ? asked : DIVIDED
+  l->panel = l->divided ? gpu->panel != 0 ? most : at_least(most, DIVIDED)
              : one == 0 ? l->all
                         : at_most(at_least(most / one, 1) * step, l->all);
   l->group = l->divided ? p->per : l->panel;
@@ -173,7 +180,7 @@ gb_cuda_layout gb_cuda_lay_out (const gb_cuda *gpu, gb_cuda_type type, const gb_
   divide(&l.p);
   l.all = l.p.per * product_of(part, l.p.kept);
   l.combinations = product_of(part, l.p.reduced);
-  choose_panel(&l, gpu->panel);
+  choose_panel(&l, gpu);
   const gb_cuda_places *at = &l.p.at;
   l.lists = gb_cuda_place(&l.bytes, at->ins > GB_CUDA_LISTS ? (size_t)at->ins : 0);
   l.ins = gb_cuda_place(&l.bytes, at->end > GB_CUDA_LISTS ? (size_t)(at->end - at->ins) : 0);

@@ -82,21 +82,29 @@ GB_DEVICE void gb_store_element (const gb_cuda_program *p, const gb_cuda_out &o,
 
 /* -- absorption */
 
-/* Parts [from, to) into one total. Those of numbers are read some at a time, so that memory does not wait for sums. */
+/* As many groups of N numbers as there are up to 'to', 'step' words apart; each group is read at once. The first part that is left. */
+template <class A, int N>
+GB_DEVICE size_t gb_absorb_groups (int monoid, gb_cuda_word *sum, const gb_cuda_word *chains, size_t step,
+                                   size_t from, size_t to) {
+  for (; from + N <= to; from += N) {
+    gb_cuda_word some[N];
+    for (int n = 0; n < N; n++) some[n] = chains[(from + (size_t)n) * step];
+    for (int n = 0; n < N; n++) gb_absorb_number(monoid, *sum, some[n], (typename A::real)0);
+  }
+  return from;
+}
+
+/* Parts [from, to) into one total. A panel has too few totals to hide the latency of memory, so numbers are read many at a time. */
 template <class A>
 GB_DEVICE void gb_absorb_parts (const gb_cuda_program *p, bool mirror, const gb_cuda_out &o, int k,
                                 size_t element, size_t from, size_t to, gb_cuda_words into) {
-  enum { AT_ONCE = 8 };
   size_t part = from;
   if (gb_is_number(o)) {
     const size_t step = p->words * (mirror ? p->wide : p->units) * p->each;
-    const gb_cuda_word *chain = gb_chain_words(p, mirror, o, k, part, element).at;
+    const gb_cuda_word *const chains = gb_chain_words(p, mirror, o, k, 0, element).at;
     gb_cuda_word sum = into[0];
-    for (; part + AT_ONCE <= to; part += AT_ONCE, chain += AT_ONCE * step) {
-      gb_cuda_word some[AT_ONCE];
-      for (int n = 0; n < AT_ONCE; n++) some[n] = chain[(size_t)n * step];
-      for (int n = 0; n < AT_ONCE; n++) gb_absorb_number(gb_monoid_of(o), sum, some[n], (typename A::real)0);
-    }
+    part = gb_absorb_groups<A, 32>(gb_monoid_of(o), &sum, chains, step, part, to);
+    part = gb_absorb_groups<A, 8>(gb_monoid_of(o), &sum, chains, step, part, to);
     into[0] = sum;
   }
   for (; part < to; part++) gb_absorb<A>(o, into, gb_chain_words(p, mirror, o, k, part, element));

@@ -34,18 +34,28 @@ static double numel (const gb_shape *s) {
   return n;
 }
 
-/* Seconds at an order between those measured; beyond them as n^3. */
-static double at_order (const double seconds[GB_CUDA_ORDERS], double n) {
-  const double at = log2(fmax(n, 1) / GB_CUDA_LEAST_ORDER);
+double gb_cuda_beyond (gb_cuda_dense d, double seconds, double gemm, double ratio) {
+  static const double share[GB_CUDA_DENSE] = {
+      [GB_CUDA_TIME_GEMM] = 1, /* multiplications, of those of a product */
+      [GB_CUDA_TIME_POTRF] = 1. / 6, [GB_CUDA_TIME_TRSM] = 1. / 2,  [GB_CUDA_TIME_GEQRF] = 2. / 3,
+      [GB_CUDA_TIME_GETRF] = 1. / 3, [GB_CUDA_TIME_SYEVD] = 9. / 2, [GB_CUDA_TIME_GESVD] = 11};
+  const double cubic = d == GB_CUDA_TIME_GEMM ? seconds : fmin(seconds, share[d] * gemm);
+  return (seconds - cubic) * ratio + cubic * ratio * ratio * ratio;
+}
+
+/* Seconds at an order: between those measured, and beyond them. */
+static double at_order (const double (*table)[GB_CUDA_ORDERS], gb_cuda_dense d, double n) {
+  enum { LAST = GB_CUDA_ORDERS - 1 };
+  const double at = log2(fmax(n, 1) / GB_CUDA_LEAST_ORDER), *seconds = table[d];
   if (at <= 0) return seconds[0];
-  if (at >= GB_CUDA_ORDERS - 1) return seconds[GB_CUDA_ORDERS - 1] * exp2(3 * (at - (GB_CUDA_ORDERS - 1)));
+  if (at >= LAST) return gb_cuda_beyond(d, seconds[LAST], table[GB_CUDA_TIME_GEMM][LAST], exp2(at - LAST));
   const int i = (int)at;
   return seconds[i] * pow(seconds[i + 1] / seconds[i], at - i);
 }
 
 /* A product of rows, columns and inner indices takes what the cube of the same size takes. */
-static double product (const double *cube, double n, double m, double k) {
-  return at_order(cube, cbrt(n * m * k));
+static double product (const double (*table)[GB_CUDA_ORDERS], gb_cuda_dense d, double n, double m, double k) {
+  return at_order(table, d, cbrt(n * m * k));
 }
 
 typedef struct sizes {
@@ -67,21 +77,21 @@ static sizes sizes_of (const gb_opaque *o) {
 
 static double algebra (const gb_cuda_profile *p, const gb_opaque *o, const sizes *z) {
   const double(*t)[GB_CUDA_ORDERS] = p->dense[o->in_dtype[0] == GB_F32];
-  const double solve = product(t[GB_CUDA_TIME_TRSM], z->n, z->n, z->k);
+  const double solve = product(t, GB_CUDA_TIME_TRSM, z->n, z->n, z->k);
   switch (o->op) {
     case GB_OP_GEMM:
-      return product(t[GB_CUDA_TIME_GEMM], dim(&o->out_shape[0], 2), dim(&o->out_shape[0], 1), z->m);
-    case GB_OP_CHOLESKY: return at_order(t[GB_CUDA_TIME_POTRF], z->n);
+      return product(t, GB_CUDA_TIME_GEMM, dim(&o->out_shape[0], 2), dim(&o->out_shape[0], 1), z->m);
+    case GB_OP_CHOLESKY: return at_order(t, GB_CUDA_TIME_POTRF, z->n);
     case GB_OP_TRISOLVE:
     case GB_OP_INV_QUAD: return solve;
     case GB_OP_SOLVE_CHOL: return 2 * solve;
     case GB_OP_CHOL_INVERSE:
-      return at_order(t[GB_CUDA_TIME_TRSM], z->n) + at_order(t[GB_CUDA_TIME_GEMM], z->n);
-    case GB_OP_LU_SOLVE: return at_order(t[GB_CUDA_TIME_GETRF], z->n) + 2 * solve;
-    case GB_OP_LU_LOGDET: return at_order(t[GB_CUDA_TIME_GETRF], z->n);
-    case GB_OP_QR: return product(t[GB_CUDA_TIME_GEQRF], z->n, z->m, z->m);
-    case GB_OP_EIGH: return at_order(t[GB_CUDA_TIME_SYEVD], z->n);
-    case GB_OP_SVD: return product(t[GB_CUDA_TIME_GESVD], z->n, z->m, fmin(z->n, z->m));
+      return at_order(t, GB_CUDA_TIME_TRSM, z->n) + at_order(t, GB_CUDA_TIME_GEMM, z->n);
+    case GB_OP_LU_SOLVE: return at_order(t, GB_CUDA_TIME_GETRF, z->n) + 2 * solve;
+    case GB_OP_LU_LOGDET: return at_order(t, GB_CUDA_TIME_GETRF, z->n);
+    case GB_OP_QR: return product(t, GB_CUDA_TIME_GEQRF, z->n, z->m, z->m);
+    case GB_OP_EIGH: return at_order(t, GB_CUDA_TIME_SYEVD, z->n);
+    case GB_OP_SVD: return product(t, GB_CUDA_TIME_GESVD, z->n, z->m, fmin(z->n, z->m));
     default: return 0;
   }
 }

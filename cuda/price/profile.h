@@ -7,7 +7,7 @@
 #include "program/library.h"
 
 /* Orders of the matrices that dense algebra is measured with: 32, 64, .. 4096; between them seconds are log-linear, beyond
-** them they grow as n^3. */
+** them gb_cuda_beyond says how they grow. */
 enum { GB_CUDA_ORDERS = 8, GB_CUDA_LEAST_ORDER = 32 };
 
 typedef enum gb_cuda_dense {
@@ -53,6 +53,10 @@ gb_cuda_work gb_cuda_work_of (const gb_fold *f, const char *arithmetic);
 /* cost.c. Seconds, by these figures. */
 double gb_cuda_cost_fold (const gb_cuda_profile *p, const gb_fold *f, double fraction);
 double gb_cuda_cost_opaque (const gb_cuda_profile *p, const gb_opaque *o, double fraction);
+
+/* Seconds of an op at 'ratio' times an order, whose seconds these are: its multiplications grow as n^3, at the rate of the product
+** that takes 'gemm' seconds at that order, and the chain of steps that they wait for as n. */
+double gb_cuda_beyond (gb_cuda_dense d, double seconds, double gemm, double ratio);
 
 /* measure.c */
 #define GB_CUDA_MEASURE_ROOM ((size_t)96 << 20)

@@ -37,23 +37,29 @@ function M.largest(a)
   return m
 end
 
+--- q := q + alpha x, of a list that nobody else holds.
+local function add(alpha, x, q)
+  for i = 1, #x do q[i] = alpha * x[i] + q[i] end
+end
+
 local dot <const>, axpy <const>, largest <const> = M.dot, M.axpy, M.largest
 
 -- Direction ---------------------------------------------------------------------------------------------------------------
 
 --- -H g by the two-loop recursion.
 local function direction(memory, g)
-  local q = scaled(-1, g)
+  local q <const> = scaled(-1, g)
   local alpha <const> = {}
   for i = #memory, 1, -1 do
     local m <const> = memory[i]
     alpha[i] = m.rho * dot(m.s, q)
-    q = axpy(-alpha[i], m.y, q)
+    add(-alpha[i], m.y, q)
   end
   local last <const> = memory[#memory]
-  if last then q = scaled(1 / (last.rho * dot(last.y, last.y)), q) end
+  local scale <const> = last and 1 / (last.rho * dot(last.y, last.y)) or 1
+  for i = 1, #q do q[i] = scale * q[i] end
   for i, m in ipairs(memory) do
-    q = axpy(alpha[i] - m.rho * dot(m.y, q), m.s, q)
+    add(alpha[i] - m.rho * dot(m.y, q), m.s, q)
   end
   return q
 end

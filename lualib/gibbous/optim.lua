@@ -44,7 +44,18 @@ function Space:read()
   return x
 end
 
+--- Sets the parameters. Where the objective answers for numbers these wait for Space:settle.
 function Space:write(x)
+  if self.answers then self.waiting = x else self:set(x) end
+end
+
+--- Gives the parameters the numbers that wait.
+function Space:settle()
+  if self.waiting then self:set(self.waiting) end
+  self.waiting = nil
+end
+
+function Space:set(x)
   local at = 0
   for i, p in ipairs(self.params) do
     local raw <const>, list <const> = p.raw, {}
@@ -85,8 +96,38 @@ function Space:check_dependence(loss)
   self.checked = true
 end
 
+--- Are all of these numbers, and none infinite?
+local function is_finite(list)
+  for _, v in ipairs(list) do
+    if not (math.abs(v) < math.huge) then return false end
+  end
+  return true
+end
+
+--- The same as evaluate, of an f that takes the list of unconstrained values and gives value and flat gradient by them.
+function Space:ask(f)
+  local x <const>, raws <const>, at = self.waiting or self:read(), {}, 0
+  for i, p in ipairs(self.params) do
+    for k = at + 1, at + p.raw.numel do raws[k] = x[k] * self.units[i] end
+    at = at + p.raw.numel
+  end
+  local ok <const>, value <const>, g <const> = pcall(f, raws)
+  if not ok then
+    if is_setback(value) then return math.huge, nil, value end
+    error(value, 0)
+  end
+  self.rounding, at = ROUNDING.f64, 0
+  for i, p in ipairs(self.params) do
+    for k = at + 1, at + p.raw.numel do g[k] = g[k] * self.units[i] end
+    at = at + p.raw.numel
+  end
+  if not (is_finite(g) and math.abs(value) < math.huge) then return math.huge, nil end
+  return value, g
+end
+
 --- Value and flat gradient of f at the parameters' current values; value inf where f has none there.
 function Space:evaluate(f)
+  if self.answers then return self:ask(f) end
   local ok, value, grads = pcall(function()
     local got <const> = f()
     local loss = core.as_tensor(got)
@@ -110,10 +151,7 @@ function Space:evaluate(f)
   for i, g in ipairs(grads) do
     for _, v in ipairs(g:reshape(-1):totable()) do flat[#flat + 1] = v * self.units[i] end
   end
-  for _, v in ipairs(flat) do
-    if v ~= v or v == math.huge or v == -math.huge then return math.huge, nil end
-  end
-  if value ~= value or math.abs(value) == math.huge then return math.huge, nil end
+  if not (is_finite(flat) and math.abs(value) < math.huge) then return math.huge, nil end
   return value, flat
 end
 
@@ -288,14 +326,16 @@ end
 
 --- The same with options already checked, and 'realise', which computes tensors given one after another (gb.eval),
 -- 'resolution', relative: smaller changes of f say nothing (0: those of rounding), 'units' of parameters (see space_of), and
--- 'from', a state to go on from.
+-- 'from', a state to go on from, 'answers': f takes the list of unconstrained values, in the order of the parameters, and gives the
+-- value, priors included, and the list of its derivatives; the parameters are set when the descent ends.
 function M.run(f, root, o)
   local method <const> = o.method or "lbfgs"
   local realise <const>, resolution <const>, units <const>, from <const> = o.realise, o.resolution, o.units, o.from
+  local answers <const> = o.answers
   o = {steps = o.steps or M.usual_steps(method), lr = o.lr or (method == "sgd" and 1e-3 or 0.05),
     tol = o.tol or 1e-5, ftol = o.ftol or 1e-9, on_step = o.on_step}
   local space <const> = space_of(root, "gb.optim.minimize", units)
-  space.realise, space.resolution = realise or core.eval, resolution or 0
+  space.realise, space.resolution, space.answers = realise or core.eval, resolution or 0, answers
   local start <const> = core.clock()
   local info <const> = {method = method, evaluations = 0, setbacks = 0, interrupted = false}
   local best, best_x, last, state = math.huge, space:read(), 0, from
@@ -304,9 +344,9 @@ function M.run(f, root, o)
     best, best_x, last = from.best, from.best_x, from.at.step
     info.evaluations, info.setbacks = from.evaluations, from.setbacks
   end
-  local counted <const> = function()
+  local counted <const> = function(...)
     info.evaluations = info.evaluations + 1
-    return f()
+    return f(...)
   end
   local report <const> = setmetatable({setback = function() info.setbacks = info.setbacks + 1 end}, {
     __call = function(_, at)
@@ -319,8 +359,9 @@ function M.run(f, root, o)
     end,
   })
   local ok, value, reason, converged, iterations = pcall(methods[method], space, counted, o, report, from and from.at)
+  if not ok then space:write(best_x) end -- nothing is lost: the best point stays
+  space:settle()
   if not ok then
-    space:write(best_x)                 -- nothing is lost: the best point stays
     local err <const> = value
     if not raised.is(err, "interrupted") then error(err, 0) end
     value, reason, converged, iterations = best, tostring(err.message), false, last

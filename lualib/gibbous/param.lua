@@ -454,6 +454,15 @@ function M.remember(root)
   end
 end
 
+--- Gives a box of a copy that is only planned an unconstrained value that is yet to come, and where 'min' is a tensor, a lower
+-- bound likewise.
+function M.defer(p, raw, min)
+  local box <const> = data(p)
+  local _, hi <const>, confined <const> = interval_of(box)
+  local way <const> = min and transform_of{min = min, max = hi, transform = not confined and box.way or nil} or box.transform
+  box.raw, box.value = raw, way.forward(raw)
+end
+
 --- Gives an implicit box another lower bound. A value that is not clearly above it moves inside, to where its gradient by
 -- the unconstrained value does not vanish.
 function M.raise_bound(p, min)

@@ -167,7 +167,7 @@ local function given_back(m, o)
 end
 
 -- What is no model of gb.gp: by class, the module that calls M.reads, and its reader.
-local others <const> = {["gibbous.kmeans"] = "gibbous.kmeans"}
+local others <const> = {["gibbous.kmeans"] = "gibbous.kmeans", ["gibbous.gp.batch"] = "gibbous.gp.batch"}
 local readers <const> = {}
 
 --- Objects of a class are read by read(reader, description).

@@ -143,11 +143,11 @@ function gb.gp.inducing_points(x, m, o) end
 ---@field functions? table<string, function>  gb.func values by name
 ---@field warp? function  what the kernel was warped by
 
---- The model, of one output or several, or the k-means, of a file that its :save(path) wrote; it predicts with the same bits. Nothing
+--- The model, of one output or several, the batch, or the k-means, of a file that its :save(path) wrote; it predicts with the same bits. Nothing
 --- of the file is run: what only a script can say is given.
 ---@param path string
 ---@param o gibbous.load.options?
----@return gibbous.gp.exact|gibbous.gp.multitask|gibbous.kmeans
+---@return gibbous.gp.exact|gibbous.gp.multitask|gibbous.gp.batch|gibbous.kmeans
 --- Errors: io, format; option where something is missing that the file names.
 ---```lua
 --- local path = os.tmpname()

@@ -4,7 +4,7 @@ return {
   {"elementwise", "Elementwise functions"}, {"reductions", "Reductions and sorting"}, {"labels", "Sums by label"},
   {"linalg", "Linear algebra"}, {"functions", "Functions of functions"}, {"param", "Parameters"}, {"kernels", "Kernels"},
   {"means", "Means"}, {"likelihoods", "Likelihoods"}, {"priors", "Priors"}, {"gp", "Gaussian processes"},
-  {"sparse", "Sparse models"},
+  {"sparse", "Sparse models"}, {"batch", "Batches of models"},
   {"predictions", "Predictions and reports"}, {"solvers", "Solvers and preconditioners"}, {"optim", "Optimisation"},
   {"nn", "Neural networks"}, {"cluster", "Clustering"}, {"data", "Data and files"}, {"plot", "Figures"},
   {"sweep", "Scripts and sweeps"}, {"report", "Reports"}, {"plan", "Plans"}, {"memory", "Memory"}, {"timing", "Time and profiles"},

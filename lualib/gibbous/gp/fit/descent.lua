@@ -12,8 +12,9 @@ local shallow_copy <const> = require "gibbous.shallow_copy"
 local M <const> = {}
 local fields <const> = model.fields
 
--- A run of a fit: {solver, log, history, realise, units, deadline, late}; 'realise' computes tensors within the budget; deadline:
--- the clock at which the fit ends, late: it has.
+-- A run of a fit: {solver, log, history, realise, units, deadline, late, steps}; 'realise' computes tensors within the budget;
+-- deadline: the clock at which the fit ends, late: it has. steps(worker, kind): the objective as a function of numbers, priors
+-- included (gp/batch/steps.lua); nil: it is built from the posterior at every point. With it a history has no parameters.
 --
 -- What goes on from where it ended is a 'place' of a descent, {wide, own, first, raws, state, best}: wide: the twin in f64 computes
 -- the objective from the start, nil before that is known; own: the model does, as memory holds no twin; first: the record of the
@@ -120,7 +121,7 @@ local function optimise(self, worker, o, run, line, before, place)
     s.step, s.value = s.step + before, s.value + run.shift
     core.fit_at(s.step, s.value)
     place.best = best
-    M.record(run.history, s, self)
+    M.record(run.history, s, not run.steps and self or nil)
     if line then line(s) end
     if o.on_step and o.on_step(s) == false then return false end
     run.late = run.deadline ~= nil and core.clock() > run.deadline
@@ -137,7 +138,8 @@ local function optimise(self, worker, o, run, line, before, place)
     add_solve(run.log, info)
     if value == value then solves[value] = info end
   end
-  local ok <const>, info <const> = pcall(optim.run, evaluate, self, {method = o.method,
+  local answers <const> = run.steps and run.steps(worker, o.objective)
+  local ok <const>, info <const> = pcall(optim.run, answers or evaluate, self, {method = o.method, answers = answers ~= nil,
     steps = (o.steps or optim.usual_steps(o.method)) - before, lr = o.lr, tol = o.tol, ftol = o.ftol, on_step = on_step,
     realise = realise, resolution = resolution_of(run.solver), units = run.units, from = place.state})
   if ok then info.gradient_norm, info.solve, place.state = best.gradient_norm, best.solve, optim.state(info) end

@@ -71,8 +71,8 @@ local function can_go_on(best, total)
 end
 
 --- Fits a model that computes to the data that it holds. masked: missing values that were left out. from: what a fit goes on from
--- (fit/resume.lua), nil for one that begins. scaled: {shift, notes}, what scaling the data took from values, in nats, and
--- what is to be said of it. Gives its report and, where it can go on, what from.
+-- (fit/resume.lua), nil for one that begins. scaled: {shift, notes, steps}, what scaling the data took from values, in nats, what
+-- is to be said of it, and 'steps' of the run (fit/descent.lua). Gives its report and, where it can go on, what from.
 local function fit(self, o, budget, masked, from, scaled)
   local f <const>, of <const> = fields(self), model.posterior(self)
   local start <const> = core.clock()
@@ -86,7 +86,7 @@ local function fit(self, o, budget, masked, from, scaled)
   local shared <const> = taken_over(self, list, names)
   local run <const> = {solver = f.active, log = more.log or descent.new_log(), history = more.history or descent.new_history(),
     realise = within(budget), units = more.units or starts.units(self), shift = scaled.shift,
-    deadline = o.seconds and start + o.seconds or nil}
+    deadline = o.seconds and start + o.seconds or nil, steps = scaled.steps}
   local best, total, at
   of.guarded(self, "fit", function()
     if any_free(list) then
@@ -147,4 +147,4 @@ function methods.fit(self, x, y, o)
   return info
 end
 
-return {methods = methods}
+return {methods = methods, run = fit}
