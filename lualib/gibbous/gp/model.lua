@@ -55,7 +55,10 @@ function M.class(self) return getmetatable(self).class end
 function M.core(self) return M.fields(self).inner or self end
 
 --- The posterior of a model that computes (gp/posterior.lua).
-function M.posterior(self) return M.fields(self).posterior or M.class(self).posterior end
+function M.posterior(self)
+  local f <const>, class <const> = M.fields(self), M.class(self)
+  return f.posterior or class.other and class.other(f) or class.posterior
+end
 
 local function set_of(...)
   local out <const> = {}
@@ -136,7 +139,7 @@ local function merge(methods, tables)
 end
 
 local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited", "fields", "caches", "posterior", "observations",
-  "text", "methods", "implied", "words", "read", "parts", "settings", "settle", "units"}
+  "text", "methods", "implied", "words", "read", "parts", "settings", "settle", "units", "other"}
 
 --- Defines a class of models. 'class' describes it, becomes it, and is given back with 'new':
 --   name          of the class, in saved files and as the type's name; one class a name
@@ -145,13 +148,14 @@ local DESCRIPTION <const> = set_of{"name", "maker", "what", "public", "inherited
 --   public        fields of the model that scripts read; inherited: fields of the inner model that they read as its own
 --   fields        further fields of the class; caches: those of them that new data make invalid
 --   posterior     a table of gp/posterior.lua; nil where an inner model computes
+--   other(f)      the posterior of a model of fields f where that is not the class's, else nil
 --   observations  the form of x and y (gp/observations.lua)
 --   text(self)    what print(model) shows
 --   implied       true: saved files do not name the class. words: algorithms, beside "auto" and "direct", that a file may name;
 --   read(r, parts, described)   a model without data from the parts in a file (gp/store.lua): by default new(parts)
 --   methods       a list of tables of functions(self, ...), merged
 --   parts         fields, beside kernel, mean and likelihood, whose values have parameters and, in their metatables, a
---                 __copy(self, copies)
+--                 __copy(self, copies); nil in a model that has not got them
 --   settings      fields of plain values that copies and files keep
 --   settle(self)  settles further parts when the model has been given data; units(self): units of their parameters, by parameter
 -- class.new(fields): a model with these fields, which it then owns.
@@ -186,7 +190,7 @@ end
 --- For every field of a model that computes whose value has parameters: its number and name.
 function M.each_part(self)
   local list <const> = table.move(PARTS, 1, #PARTS, 1, {})
-  for _, name in ipairs(M.class(self).parts or {}) do list[#list + 1] = name end
+  for _, name in ipairs(M.class(self).parts or {}) do list[#list + 1] = M.fields(self)[name] and name end
   return ipairs(list)
 end
 
@@ -211,7 +215,7 @@ function M.bare(self)
   local f <const> = M.fields(self)
   if not f.inner then
     local parts <const> = M.copy_parts(f)
-    for _, name in ipairs(M.class(self).parts or {}) do parts[name] = copied(f[name]) end
+    for _, name in ipairs(M.class(self).parts or {}) do parts[name] = f[name] and copied(f[name]) end
     for _, name in ipairs(M.class(self).settings or {}) do parts[name] = f[name] end
     return M.class(self).new(parts)
   end

@@ -64,7 +64,7 @@ function M.keep(self) fields(self).chosen = nil end
 local function stands(f) return f.chosen ~= nil and f.points.raw:eq(f.chosen):all() end
 
 local function box_of(f, z)
-  local p <const> = param.hyper(param.new(z, {name = "points", fixed = not f.learn}), "points", nil, 2)
+  local p <const> = param.hyper(z, "points", {fixed = not f.learn}, 2)
   param.set_still(p)
   return p
 end

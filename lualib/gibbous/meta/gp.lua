@@ -76,9 +76,13 @@ function gb.gp.laplace(o) end
 ---@field link? "probit"|"logit"  of two classes; default: "probit"
 ---@field solver? string|gibbous.solver  as of gb.gp.laplace; of more than two classes "direct" alone
 ---@field standardize? gibbous.standardize.options  {x = true}: the model scales its inputs
+---@field inference? "auto"|"laplace"|"svgp"  how the posterior is approximated; default: "auto", a fit weighs both by predicted time and memory; with a solver "laplace"
+---@field inducing? integer  points of inference = "svgp"; default: 500, at most the rows
 
---- Classification by Laplace's approximation: gb.gp.laplace with a Bernoulli likelihood of two classes, softmax of more. Labels are
---- whole numbers, strings (a list), or a column of a frame.
+--- Classification: gb.gp.laplace, or gb.gp.svgp where that would take too much time or memory, with a Bernoulli likelihood of two
+--- classes, softmax of more. Labels are whole numbers, strings (a list), or a column of a frame. A fit to more than 500 rows weighs
+--- both within its 'seconds' (600) and 'budget'; m.info.notes says which it took, and why. Other options of a fit are those of the
+--- model that it takes.
 ---@param o gibbous.gp.classifier.options
 ---@return gibbous.gp.classifier
 --- Errors: option; of a fit where a label is none, naming its row.
@@ -207,6 +211,9 @@ local laplace = {}
 --- A classifier, as gb.gp.classifier makes it. Its y are the numbers of classes as the likelihood takes them.
 ---@class gibbous.gp.classifier: gibbous.model
 ---@field classes table?  the labels in the order of probabilities; nil before they are known
+---@field inducing gibbous.places?  the inducing points, where the last fit took such; m:get "inducing.points" is their parameter
+---@field q gibbous.variational?  then the posterior of the values there
+---@field batch integer?  then rows of a step
 local classifier = {}
 
 --- A model of several outputs, as gb.gp.multitask makes it.

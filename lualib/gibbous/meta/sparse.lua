@@ -10,6 +10,7 @@
 ---@field learn? boolean  false: a fit does not move the points; default: true
 ---@field seed? integer  of the choice; default: 0
 ---@field bound? "vfe"|"fitc"  the collapsed lower bound, or FITC; default: "vfe"
+---@field standardize? boolean|gibbous.standardize.options  the model scales x and y, as gb.gp.exact does; inducing points that are given are scaled ones
 
 --- Sparse regression: m inducing points stand for n rows. Cost: a step takes O(n m^2) time, and as few rows at once as the budget
 --- asks for. The report of a fit says what the exact log marginal likelihood lies between. Computes in f64.
@@ -66,18 +67,19 @@ local bounds = {}
 ---@class gibbous.gp.svgp.options
 ---@field kernel gibbous.kernel  the covariance of f
 ---@field inducing integer|gibbous.tensor|gibbous.param  how many inducing points, m, or the points (m, d)
----@field likelihood? gibbous.likelihood  of one latent function
+---@field likelihood? gibbous.likelihood  of any kind; of softmax all classes share kernel, mean and points, and q is whitened
 ---@field noise? number|gibbous.param|gibbous.tensor  of Gaussian noise, in place of likelihood
 ---@field mean? gibbous.mean|function|gibbous.block  the mean of f; default: gb.means.zero()
 ---@field q? "full"|"diagonal"|"low_rank"  the covariance of the values at the points; default: "full"
 ---@field rank? integer  of "low_rank"; default: 10
 ---@field whiten? boolean  q is of v = L^-1 u, K_zz = L L'; false: of u; default: true
 ---@field batch? integer  rows of a step, of all at most n; default: 1024
+---@field standardize? boolean|gibbous.standardize.options  the model scales x and, with Gaussian noise, y; inducing points that are given are scaled ones
 ---@field select? "kmeans"|"greedy"|"random"  as of gb.gp.sgpr
 ---@field learn? boolean  false: a fit does not move the points; default: true
 ---@field seed? integer  of the choice; default: 0
 
---- A variational model: m inducing points, any likelihood of one latent function, minibatches of any number of rows, from memory or
+--- A variational model: m inducing points, any likelihood, minibatches of any number of rows, from memory or
 --- a file that gb.data.read maps. A full q moves by natural gradients, the rest by Adam. Computes in f64.
 --- Cost: a step takes O(m^2 (m + batch)) time and O(m (m + batch)) memory.
 ---@param o gibbous.gp.svgp.options
@@ -106,7 +108,8 @@ local svgp = {}
 ---@field seconds? number  a time limit, the last pass included
 ---@field batch? integer  rows of a step, at most n; default: the model's
 ---@field lr? number  of Adam, in units of log parameters and of the spread of x, falling to 0 as a cosine does; default: 0.02
----@field rate? number  of natural gradients, falling to a tenth; default: 0.1
+---@field rate? number  of natural gradients, which move a full q, falling to a tenth; default: 0.1
+---@field patience? number  epochs: the fit ends where the mean ELBO of the batches of so many is no better than that of as many before
 ---@field seed? integer  of the order of rows; default: 0
 ---@field polish? boolean  false: no last pass, which with Gaussian noise makes a full q the best there is; default: true
 ---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, and stops the fit by returning false
@@ -155,6 +158,7 @@ function svgp:bounds() end
 ---@class gibbous.variational
 ---@field kind string  "full", "diagonal", "low_rank"
 ---@field whiten boolean  it is of whitened values
+---@field latents integer?  of several latent functions: their number, then the first axis of the parameters
 ---@field count integer  m
 ---@field precision gibbous.param?  (m, m), of "full": the inverse of the covariance S
 ---@field shift gibbous.param?  (m), of "full": S^-1 times the mean

@@ -125,4 +125,51 @@ describe("a classifier", function()
     assert.matches("60 points, 2 columns, f64, 3 classes", tostring(m), 1, true)
     assert.is_true(m:plan().peak > 0)
   end)
+
+  it("fits with inducing points where Laplace's approximation is too dear, and says which and why", function()
+    local big <const> = gb.rand(520, 2, {seed = 6}):eval()
+    local labels <const> = {}
+    for i, v in ipairs((6 * big):sin():sum(2):totable()) do labels[i] = v > 0.6 and "high" or v > -0.2 and "mid" or "low" end
+    local m <const> = classifier()
+    local info <const> = m:fit(big, labels, {seconds = 1})
+    assert.equal("svgp", info.solver)
+    assert.matches("inference by svgp: %d+ inducing points, in batches, are as many as time and memory allow %(predicted: laplace",
+      tostring(info))
+    assert.matches("520 points, 2 columns, f64, 3 classes; %d+ inducing points, kmeans", tostring(m))
+    local p <const>, path <const> = m:predict(t), os.tmpname()
+    m:save(path)
+    local loaded <const> = gb.load(path)
+    os.remove(path)
+    assert.is_true(loaded:predict(t).probabilities:equal(p.probabilities))
+    assert.same(p.class, loaded:predict(t).class)
+    assert.is_true(m:copy():predict(t).probabilities:equal(p.probabilities))
+    assert.is_true(m:plan().peak > 0)
+    raises("option", "has no closed form of one more row", m.condition, m, t, {"low", "low", "mid", "mid", "high", "high"})
+    raises("refused", "needs", m.fit, m, big, labels, {budget = "2 KiB"})
+    assert.is_true(m:predict(t).probabilities:equal(p.probabilities))             -- a fit that fails leaves the model as it was
+    m:fit(x, words, {steps = 2})                                                  -- few rows: Laplace's approximation again
+    assert.equal("direct", m.info.solver)
+    assert.is_nil(m.inducing)
+    local want <const> = classifier()
+    want:fit(x, words, {steps = 2})
+    assert.is_true(m:condition(x, words):predict(t).mean:isfinite():all())
+    assert.same({"high", "low", "mid"}, want.classes)
+  end)
+
+  it("is gb.gp.svgp with the likelihood of its classes where that is asked for", function()
+    local y <const> = of_two()
+    local m <const> = gb.gp.classifier{kernel = K.rbf{lengthscale = 1, variance = 2}, inference = "svgp", inducing = 9}
+    local v <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = 1, variance = 2}, inducing = 9,
+      likelihood = gb.likelihoods.bernoulli{}}
+    m:fit(x, y, {steps = 5})
+    v:fit(x, y, {steps = 5})
+    near(v:predict(t).probabilities, m:predict(t).probabilities, 0)
+    near((v:log_marginal_likelihood()), (m:log_marginal_likelihood()), 0)
+    raises("option", "inducing, a number of points, is for inference", gb.gp.classifier, {kernel = K.rbf{}, inducing = 9})
+    raises("option", "a solver is for inference", gb.gp.classifier, {kernel = K.rbf{}, inference = "svgp", solver = "cg"})
+    raises("option", "is not streamed: it needs solver = \"direct\"; gb.gp.svgp streams its rows", function()
+      local streamed <const> = gb.gp.classifier{kernel = K.rbf{}, solver = "cg"}
+      streamed:fit(x, words)
+    end)
+  end)
 end)

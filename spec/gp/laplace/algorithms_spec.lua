@@ -143,7 +143,7 @@ describe("the evidence of every smooth likelihood", function()
     assert.is_true(at.converged and at.steps < 100)
     near(at.g, at.a, 1e-6)
     assert.is_true(math.abs(m:predict(x:slice(1, 7, 7)).mean:item()) < 5)             -- the far observation is left
-    raises("option", "the log density of 'laplace' has no second derivative", gb.gp.laplace,
+    raises("option", "the log density of 'laplace' has no second derivative: gb.gp.svgp needs none", gb.gp.laplace,
       {kernel = gb.kernels.rbf{}, likelihood = L.laplace{}})
     raises("option", "Gaussian noise needs no approximation; gb.gp.exact has it", gb.gp.laplace,
       {kernel = gb.kernels.rbf{}, likelihood = L.gaussian(1)})

@@ -126,4 +126,15 @@ describe("a model by Laplace's approximation", function()
     local narrow <const> = {dtype = "f32"}
     assert.equal("f32", model():condition(x:to(narrow), counts:to(narrow)):predict(t:to(narrow)).mean.dtype)
   end)
+
+  it("has plans that hold the search for the mode too", function()
+    local n <const> = 300
+    local x <const> = gb.rand(n, 1, {seed = 1}):eval()
+    for _, case in ipairs{{gb.likelihoods.bernoulli{}, gb.ones(n), 3}, {gb.likelihoods.softmax{classes = 3}, gb.ones(n), 6}} do
+      local m <const> = gb.gp.laplace{kernel = gb.kernels.rbf{}, likelihood = case[1], solver = "direct"}
+      local plan <const> = m:plan(x, case[2]:eval())
+      assert.is_true(plan.peak >= case[3] * 8 * n * n, ("%.2f matrices"):format(plan.peak / (8 * n * n)))
+      assert.matches("the search for the mode of 300 points", plan:explain(), 1, true)
+    end
+  end)
 end)

@@ -255,12 +255,96 @@ describe("gb.gp.svgp", function()
     assert.is_true(b:predict(at).mean:isfinite():all())
   end)
 
+  it("scales its data as by hand, and speaks in their units", function()
+    local big <const>, large <const> = (5 * x + 3):eval(), (20 * y - 7):eval()
+    local scaled_x <const>, scaler_x <const> = gb.data.standardize(big)
+    local scaled_y <const>, scaler_y <const> = gb.data.standardize(large)
+    for _, make in ipairs{gb.gp.svgp, gb.gp.sgpr} do
+      local function one(o) return make{kernel = K.matern52{}, inducing = 8, noise = 0.1, standardize = o} end
+      local by_hand <const>, by_model <const> = one(), one(true)
+      by_hand:fit(scaled_x, scaled_y, {steps = 6})
+      by_model:fit(big, large, {steps = 6})
+      local p <const>, q <const> = by_hand:predict(scaler_x:apply(5 * at)), by_model:predict(5 * at)
+      near(scaler_y:undo(p.mean), q.mean, 1e-12)
+      near(scaler_y:undo_var(p.y_var), q.y_var, 1e-12)
+      local shift <const> = n * math.log(scaler_y.sd:item())
+      near(by_hand.info.log_likelihood - shift, by_model.info.log_likelihood, 1e-9)
+      near(by_hand:bounds().upper - shift, by_model:bounds().upper, 1e-9)
+      near(by_hand:bounds().lower - shift, by_model:bounds().lower, 1e-9)
+      near((by_hand:log_marginal_likelihood()) - shift, (by_model:log_marginal_likelihood()), 1e-9)
+      near(by_model.info.history[1].value, by_hand.info.history[1].value + shift, 1e-9)
+      local more <const> = by_hand:condition(scaler_x:apply(at), scaler_y:apply(there))
+      near(scaler_y:undo(more:predict(scaler_x:apply(big)).mean), by_model:condition(at, there):predict(big).mean, 1e-9)
+      local path <const> = os.tmpname()
+      by_model:save(path)
+      assert.same(q.mean:totable(), gb.load(path):predict(5 * at).mean:totable())
+      os.remove(path)
+    end
+    raises("option", "observations that are not Gaussian are not scaled: standardize = {x = true}", new,
+      {likelihood = gb.likelihoods.bernoulli{}, standardize = true})
+    local c <const> = new{likelihood = gb.likelihoods.bernoulli{}, standardize = {x = true}}
+    assert.is_true(c:fit(big, classes, {steps = 3}).log_likelihood < 0)
+  end)
+
+  it("stays as it is where another model takes more rows in", function()
+    for _, make in ipairs{gb.gp.svgp, gb.gp.sgpr} do
+      local a <const> = make{kernel = kernel(), inducing = z, noise = 0.07}
+      a:fit(x, y, {steps = 2})
+      local before <const> = a:predict(at).mean:totable()
+      local b <const> = a:condition(at, there)
+      assert.same(before, a:predict(at).mean:totable())
+      b:fit{steps = 2}
+      assert.same(before, a:predict(at).mean:totable())
+    end
+  end)
+
+  it("takes f32 data and computes in f64", function()
+    local narrow <const>, wide <const> = {dtype = "f32"}, {dtype = "f64"}
+    local x32 <const>, y32 <const> = x:to(narrow):eval(), y:to(narrow):eval()
+    for _, make in ipairs{gb.gp.svgp, gb.gp.sgpr} do
+      local one <const>, two <const> = make{kernel = kernel(), inducing = z, noise = 0.07}, make{kernel = kernel(), inducing = z,
+        noise = 0.07}
+      local still <const> = make == gb.gp.svgp and {steps = 1, lr = 1e-300} or {steps = 0}
+      one:fit(x32, y32, still)
+      two:fit(x32:to(wide):eval(), y32:to(wide):eval(), still)
+      local p <const> = one:predict(at:to(narrow))
+      assert.equal("f32", p.mean.dtype)
+      for _, name in ipairs{"mean", "y_var"} do near(two:predict(at:to(narrow):to(wide))[name], p[name]:to(wide), 1e-6, name) end
+      near(two.info.log_likelihood, one.info.log_likelihood, 1e-9)
+      assert.equal("f64", one:log_marginal_likelihood().dtype)
+    end
+  end)
+
+  it("stops where its patience ends, by a rule on the ELBO of epochs", function()
+    local values <const> = {}
+    local a <const> = new{batch = 10}
+    local info <const> = a:fit(x, y, {steps = 400, lr = 1e-300, rate = 1, patience = 2,
+      on_step = function(s) values[s.step] = s.value end})
+    local function mean(from, to)
+      local sum = 0
+      for k = from, to do sum = sum + values[k] / (to - from + 1) end
+      return sum
+    end
+    local first
+    for k = 16, #values do
+      if not first and mean(k - 7, k) >= mean(k - 15, k - 8) then first = k end
+    end
+    assert.equal(first, info.iterations)
+    assert.is_true(info.iterations < 400 and info.converged and #values == info.iterations)
+    assert.equal("no better over the last 2 epochs", info.reason)
+    assert.is_false(new{batch = 10}:fit(x, y, {steps = 16, patience = 3}).converged)
+    raises("option", "patience is 1 epoch or more", a.fit, a, x, y, {patience = 0.5})
+  end)
+
   it("refuses what it cannot do, and says what does it", function()
+    raises("option", "rate is of natural gradients, which move a full q; q = 'diagonal' moves by Adam: lr, or take q = 'full'",
+      function() new{q = "diagonal"}:fit(x, y, {rate = 0.1}) end)
     raises("option", "a batch of 50 rows is larger than the data, 40 rows: batch = 40 at most",
       function() new():fit(x, y, {batch = 50}) end)
     raises("option", "give steps or epochs, not both", function() new():fit(x, y, {steps = 1, epochs = 1}) end)
     raises("option", 'rank is for q = "low_rank"', new, {rank = 3})
-    raises("option", "latent functions, this model has 1", new, {likelihood = gb.likelihoods.softmax{classes = 3}})
+    raises("option", "the 3 latent functions of 'softmax' are whitened: leave out whiten = false", new,
+      {likelihood = gb.likelihoods.softmax{classes = 3}, whiten = false})
     raises("option", "gb.gp.sgpr has Gaussian noise; gb.gp.svgp takes gb.likelihoods.poisson", gb.gp.sgpr,
       {kernel = K.rbf{}, inducing = 3, likelihood = gb.likelihoods.poisson{}})
     raises("option", "has no closed form of one more row", function()

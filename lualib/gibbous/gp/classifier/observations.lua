@@ -39,6 +39,9 @@ function form.check(self, x, y, what, missing)
   return xs, ys, kept
 end
 
+--- The classes of labels y that 'check' gave.
+function form.classes_of(y) return found[y] end
+
 function form.fill(self, x, y, what)
   local f <const> = model.fields(self)
   f.classes = found[y] or f.classes

@@ -1,20 +1,14 @@
 --- More observations for an exact model without another fit. What the model has for predictions grows with them: k rows are
 -- appended to a factor in O(n^2 k) (core.factor), while a new factor costs O(n^3); a solver starts from the old solution.
 local cache <const> = require "gibbous.gp.exact.posterior_cache"
-local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
 local covariance <const> = require "gibbous.gp.covariance"
-local data <const> = require "gibbous.gp.data"
-local frames <const> = require "gibbous.gp.frames"
 local fantasies <const> = require "gibbous.gp.exact.fantasies"
-local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
+local more_rows <const> = require "gibbous.gp.more_rows"
 local objective <const> = require "gibbous.gp.exact.objective"
-local options <const> = require "gibbous.options"
 local posterior_cache <const> = require "gibbous.gp.posterior_cache"
 local precision_twin <const> = require "gibbous.gp.exact.precision_twin"
-local scaling <const> = require "gibbous.gp.scaling"
 local update_record <const> = require "gibbous.gp.update_record"
 
 --- The covariance of new observations with each other: k(x, x) + noise; noise one element or (k).
@@ -86,31 +80,6 @@ local function carry_all(self, out, x, y, noise)
   carry_over(f.twin, precision_twin(out, "f64"), x:to(wide), y:to(wide), noise:to(wide))
 end
 
---- Checks 'given', variances (k) of new observations where each has its own, nil else, and adds them to the likelihood of
--- 'parts'.
-local function noise_of(f, parts, x, given)
-  local l <const> = parts.likelihood
-  if l.kind ~= "fixed" then
-    if given then core.raise("option", "condition: noise is for gb.likelihoods.fixed; this model has its own") end
-    return nil
-  end
-  if (f.x == nil or #f.x == 0) and given == nil then return nil end            -- it was made for these observations
-  if given == nil then
-    core.raise("option",
-      ("condition: the model's noise is known per observation: give noise = a tensor of %s"):format(counted(#x, "variance")))
-  end
-  if given.ndim ~= 1 or #given ~= #x then
-    core.raise("shape", ("condition: %s needed, got shape %s"):format(#x == 1 and "1 variance is" or #x .. " variances are",
-      core.told(given)))
-  end
-  if not (#given == 0 or given:min():item() >= 0 and given:max():item() < math.huge) then
-    core.raise("option", "condition: noise variances must be 0 or more and finite")
-  end
-  local own <const> = columns.like(given, l.noise)
-  likelihoods.fields(l).noise = ((f.x == nil or #f.x == 0) and own or core.cat({l.noise, own}, 1)):eval()
-  return l:scaled(columns.like(given, x))
-end
-
 local methods <const> = {}
 
 --- A new model that has also seen x (k, d) or (k), y (k). Parameters are copied (explicit gb.params and networks are shared) and
@@ -122,28 +91,20 @@ local methods <const> = {}
 -- y (b, k): b fantasies of the same points; x (b, k, d): of points of their own. The result then only predicts, all b at once
 -- (gp/exact/fantasies.lua). Errors: option, shape, dtype, nan; not_pd.
 function methods.condition(self, x, y, opts)
-  x, y, opts = frames.observed(self, x, y, opts, "condition")
-  local o <const> = options.parse(opts, {noise = "tensor", missing = data.missing}, "condition")
+  local o
+  x, y, o = more_rows.asked(self, x, y, opts)
   local f <const> = model.fields(self)
   if fantasies.is_batch(x, y) then
     local parts <const> = model.copy_parts(f)
-    return fantasies.new(self, x, y, function(z) return noise_of(f, parts, z, o.noise and o.noise:reshape(-1)) end)
+    return fantasies.new(self, x, y, function(z) return more_rows.noise_of(f, parts, z, o.noise and o.noise:reshape(-1)) end)
   end
-  local xs <const>, ys <const>, kept <const> = data.check(x, y, "condition", o.missing or nil)
-  data.check_width(f, xs, "condition")
+  local xs <const>, ys <const>, given <const> = more_rows.checked(self, x, y, o)
   local parts <const> = model.copy_parts(f)
-  local given <const> = o.noise and kept and o.noise:index(1, kept) or o.noise or nil
-  local noise <const> = noise_of(f, parts, xs, given)
+  local noise <const> = more_rows.noise_of(f, parts, xs, given)
   local out <const> = model.class(self).new(parts)
-  local own_x <const>, own_y <const> = scaling.extend(self, out, xs, ys, "condition")
-  if f.x and #f.x > 0 then
-    model.set_data(out, core.cat({f.x, own_x}, 1), core.cat({f.y, own_y}, 1))
-  else
-    model.set_data(out, own_x, own_y)
-  end
-  frames.inherit(self, out)
+  local own_x <const>, own_y <const> = more_rows.append(self, out, xs, ys)
   carry_all(self, out, own_x, own_y, noise)
   return out
 end
 
-return {methods = methods, noise_of = noise_of}
+return {methods = methods}

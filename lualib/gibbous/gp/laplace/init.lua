@@ -35,8 +35,8 @@ return function(opts)
     core.raise("option", what .. ": Gaussian noise needs no approximation; gb.gp.exact has it")
   end
   if not l:is_smooth() then
-    core.raise("option", ("%s: the log density of '%s' has no second derivative; gb.likelihoods.student_t has heavy tails too")
-      :format(what, l.kind))
+    core.raise("option", ("%s: the log density of '%s' has no second derivative: gb.gp.svgp needs none; gb.likelihoods.student_t, "
+      .. "whose tails are heavy too, has one"):format(what, l.kind))
   end
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = l:copy(),
     solver = o.solver or "auto", standardize = scaled}

@@ -157,6 +157,15 @@ function M.find(self, algorithm_of)
   return now
 end
 
+--- The tensors of one step of a search by a factor, for plans: B's factor, the step of a by it, and that of f; K is there.
+function M.planned_step(self)
+  local n <const> = #model.fields(self).x
+  local kernel <const>, sw <const>, b <const> = core.empty(n, n, WIDE), core.empty(n, WIDE), core.empty(n, WIDE)
+  local factor <const> = core.linalg.cholesky((M.matrix(kernel, sw)))
+  local step <const> = b - sw * core.solve_chol(factor, sw * kernel:matmul(b))
+  return {factor, step, kernel:matmul(step)}
+end
+
 --- A mode of n points that stands for what a step will find, for plans: nothing is computed.
 function M.planned(self, algorithm_of)
   local f <const> = model.fields(self)

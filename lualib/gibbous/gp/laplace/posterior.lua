@@ -2,7 +2,9 @@
 -- covariance (K^-1 + W)^-1, by a factor of B or by a solver that multiplies by the kernel and never stores it.
 -- Source: Rasmussen & Williams (2006), algorithm 3.2.
 local algorithm <const> = require "gibbous.gp.algorithm"
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
+local counted <const> = require "gibbous.counted"
 local evidence <const> = require "gibbous.gp.laplace.evidence"
 local mode <const> = require "gibbous.gp.laplace.mode"
 local model <const> = require "gibbous.gp.model"
@@ -14,7 +16,7 @@ local training_step <const> = require "gibbous.gp.training_step"
 local update_record <const> = require "gibbous.gp.update_record"
 local variance <const> = require "gibbous.gp.exact.variance"
 
-local M <const> = {dtype = "f64"}
+local M <const> = {dtype = "f64", components = true}
 
 local WIDE <const> = {dtype = "f64"}
 
@@ -61,7 +63,7 @@ function M.prepare(self, query)
     ready.reused = reused
     return ready
   end
-  local kernel <const>, x <const> = f.kernel, state.at.x
+  local kernel <const>, x <const> = component.kernel(query, f.kernel), state.at.x
   local function cross(from, to) return kernel(some(query, from, to), x) * state.sw:unsqueeze(1) end
   local function prior(from, to) return kernel:diag(some(query, from, to)) + core.zeros(to - from + 1, WIDE) end
   local how <const> = state.system and variance.solver(state.system, prior, 1.0) or variance.direct(state.factor)
@@ -73,7 +75,8 @@ end
 function M.mean(self, ready, query)
   if is_several(self) then return several.mean(self, ready, query) end
   local f <const> = model.fields(self)
-  return f.mean(query.inputs) + f.kernel(query.inputs, ready.state.at.x):matmul(ready.state.alpha)
+  local cross <const> = component.kernel(query, f.kernel)(query.inputs, ready.state.at.x)
+  return component.mean(query, f.mean, query.inputs) + cross:matmul(ready.state.alpha)
 end
 
 function M.explained(self, ready, query)
@@ -103,7 +106,8 @@ function M.decide(self, budget)
   if f.solver ~= "auto" then
     local solver <const> = solvers.named(f.solver, "f64")
     if algorithm.is_iterative(solver) and is_several(self) then
-      core.raise("option", ("gb.gp.laplace: '%s' of several latent functions needs solver = \"direct\""):format(f.likelihood.kind))
+      core.raise("option", ("gb.gp.laplace: '%s' of several latent functions is not streamed: it needs solver = \"direct\"; "
+        .. "gb.gp.svgp streams its rows"):format(f.likelihood.kind))
     end
     if algorithm.is_iterative(solver) and f.likelihood:is_curved() then
       core.raise("option", ("gb.gp.laplace: the log density of '%s' is not concave, and its derivatives need solver = \"direct\"")
@@ -125,11 +129,35 @@ function M.check_options(o)
   if o.variance == "cached" then core.raise("option", 'predict: variance = "cached" is for exact models') end
 end
 
---- A step as plans see it: the search for the mode before it holds less.
+-- Steps of Newton's method that a search usually takes.
+local USUAL <const> = 10
+
+--- What stands for a search by a factor in plans: computed before a step, a Newton step's tensors at a time, beside K and what the
+-- step then finds there. factors: how many of order n it holds; one_step() -> tensors, of one of its steps.
+local function search(n, factors, one_step)
+  local square <const> = 8 * n * n
+  local function cost()
+    local plan <close> = core.plan(one_step())
+    return {what = ("the search for the mode of %s"):format(counted(n, "point")), bytes = plan.peak + square,
+      minimum = plan.minimum + square, kept = factors * square, seconds = plan.seconds and USUAL * plan.seconds}
+  end
+  return core.promise({}, "f64", function() return core.zeros({}, WIDE) end, cost)
+end
+
+--- A step as plans see it: the objective with its gradients at the mode, and the search for that by a factor.
 function M.step(self, algorithm_of)
-  if is_several(self) then return training_step.of(self, several.negative(self, several.planned(self))) end
+  local n <const> = #model.fields(self).x
+  if is_several(self) then
+    local out <const> = training_step.of(self, several.negative(self, several.planned(self)))
+    out[#out + 1] = search(n, model.fields(self).likelihood:latents() + 1, function() return several.planned_step(self) end)
+    return out
+  end
   local at <const> = mode.planned(self, algorithm_of)
-  return training_step.of(self, evidence.negative(self, algorithm_of, at, evidence.of(self, at)))
+  local out <const> = training_step.of(self, evidence.negative(self, algorithm_of, at, evidence.of(self, at)))
+  if at.factor then
+    out[#out + 1] = search(n, at.root and 2 or 1, function() return mode.planned_step(self) end)
+  end
+  return out
 end
 
 --- The weights of k(., x) of functions drawn by Matheron's rule, K^-1 (f - m - prior) for f of the posterior: (n, count), and the

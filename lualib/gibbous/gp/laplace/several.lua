@@ -1,5 +1,6 @@
 --- Laplace's approximation for several latent functions of one kernel and one mean function (the softmax likelihood): the five
 -- functions of gp/posterior.lua, with means and variances (m, C). Source: Rasmussen & Williams (2006), algorithms 3.3 and 3.4.
+local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local mode <const> = require "gibbous.gp.laplace.several_mode"
 local model <const> = require "gibbous.gp.model"
@@ -69,13 +70,14 @@ end
 
 function M.ready(self, state, query)
   local f <const> = model.fields(self)
-  local cross <const> = f.kernel(query.inputs, state.at.x)
+  local kernel <const> = component.kernel(query, f.kernel)
+  local cross <const> = kernel(query.inputs, state.at.x)
   return {state = state, cross = cross, converged = state.at.converged, count = #f.x,
-    spread = function() return roots(state, cross, f.kernel:diag(query.inputs) + core.zeros(query.count, WIDE)) end}
+    spread = function() return roots(state, cross, kernel:diag(query.inputs) + core.zeros(query.count, WIDE)) end}
 end
 
 function M.mean(self, ready, query)
-  return model.fields(self).mean(query.inputs):unsqueeze(-1) + ready.cross:matmul(ready.state.alpha)
+  return component.mean(query, model.fields(self).mean, query.inputs):unsqueeze(-1) + ready.cross:matmul(ready.state.alpha)
 end
 
 function M.explained(_, ready)
@@ -94,6 +96,6 @@ function M.negative(self, at)
   return logdet / 2 - flat
 end
 
-M.find, M.planned = mode.find, mode.planned
+M.find, M.planned, M.planned_step = mode.find, mode.planned, mode.planned_step
 
 return M

@@ -101,6 +101,20 @@ function M.find(self)
   return at
 end
 
+--- The tensors of one step of a search, for plans: the factors of B_c and of the sum of E_c; K is there.
+function M.planned_step(self)
+  local n <const>, C <const> = #model.fields(self).x, model.fields(self).likelihood:latents()
+  local kernel <const>, sw <const>, out <const>, total = core.empty(n, n, WIDE), core.empty(n, C, WIDE), {}, nil
+  for c = 1, C do
+    out[c] = core.linalg.cholesky(M.matrix(kernel, sw:select(2, c)))
+    local half <const> = core.linalg.triangular_solve(out[c], core.linalg.diag(sw:select(2, c)))
+    local e <const> = half:t():matmul(half)
+    total = total and total + e or e
+  end
+  out[C + 1] = core.linalg.cholesky(total)
+  return out
+end
+
 --- A mode that stands for what a step will find, for plans.
 function M.planned(self)
   local f <const> = model.fields(self)

@@ -173,10 +173,14 @@ local function observed(b, self, key)
   return v
 end
 
-function derived.y_mean(b, self) return b.observed and observed(b, self, "mean") or self.mean end
+function derived.y_mean(b, self)
+  if b.observed then check_whole(b, "y_mean", "mean") end
+  return b.observed and observed(b, self, "mean") or self.mean
+end
 
 function derived.probabilities(b, self)
   if not b.observed then core.raise("option", "probabilities are of classes; this model has Gaussian noise: mean and y_var") end
+  check_whole(b, "probabilities", "mean")
   return observed(b, self, "probabilities")
 end
 
@@ -266,6 +270,7 @@ function methods.log_density(self, y)
   if t == nil or t.ndim ~= 1 or #t ~= b.count or b.many then
     core.raise("shape", ("log_density: y must be (%d), an observation a point"):format(b.count))
   end
+  check_whole(b, "log_density", "f_var")
   if b.observed then return b.observed.log_density(self.mean, spread(b, self), t) end
   return -metrics.neg_log_density(t - self.mean, self.y_var)
 end

@@ -21,6 +21,7 @@ local counted <const> = require "gibbous.counted"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
 local places <const> = require "gibbous.gp.places"
+local scaling <const> = require "gibbous.gp.scaling"
 local within <const> = require "gibbous.gp.within"
 local cholesky <const>, triangular_solve <const> = core.linalg.cholesky, core.linalg.triangular_solve
 
@@ -158,7 +159,7 @@ function M.planned(self)
   local function cost()
     local plan <close> = core.plan(first(), {budget = model.fields(self).budget})
     return {what = ("the sums over %s"):format(counted(p.n, "row")), bytes = plan.peak, minimum = plan.minimum,
-      kept = 8 * m * (2 * m + 1), seconds = plan.seconds}
+      kept = 8 * (m * (2 * m + 1) + 3), seconds = plan.seconds}
   end
   local sums <const> = {
     gram = core.empty(m, m), proj = core.empty(m), quad = core.empty{}, logs = core.empty{}, trace = core.empty{}}
@@ -188,7 +189,7 @@ function Bounds.__tostring(self)
     counted(self.inducing, "inducing point"), self.lower, self.upper, self.gap, self.gap_per_point)
 end
 
---- The bounds at the present parameters. Two passes over the rows, O(n m^2).
+--- The bounds at the present parameters, of y in its own units. Two passes over the rows, O(n m^2).
 function M.between(self)
   local f <const>, p <const> = model.fields(self), M.data(self)
   p.kind = "vfe"
@@ -204,7 +205,8 @@ function M.between(self)
   local upper <const> = (2 * R:diagonal():log():sum() + sums.logs + raised.quad - (raised.proj * a):sum()
     + p.n * math.log(2 * math.pi)) / 2
   core.eval(upper)
-  local low <const>, high <const> = -lower:item(), -upper:item()
+  local shift <const> = scaling.log_scale(self)
+  local low <const>, high <const> = -lower:item() - shift, -upper:item() - shift
   return setmetatable({bound = f.solver, inducing = #p.z, n = p.n, lower = low, upper = high, gap = high - low,
     gap_per_point = (high - low) / p.n, trace = trace}, Bounds)
 end

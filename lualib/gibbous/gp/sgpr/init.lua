@@ -8,18 +8,20 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local places <const> = require "gibbous.gp.places"
 local rules <const> = require "gibbous.gp.rules"
+local scaling <const> = require "gibbous.gp.scaling"
 
 local likelihood_rule <const> = options.value_of(likelihoods.is, "a gb.likelihoods value", likelihoods, "gb.likelihoods", "()")
 
 local SPEC <const> = {kernel = rules.kernel, mean = rules.mean, likelihood = likelihood_rule, noise = "any",
-  bound = {"vfe", "fitc"}}
+  bound = {"vfe", "fitc"}, standardize = scaling.rule}
 for key, rule in pairs(places.spec) do SPEC[key] = rule end
 
 --- gb.gp.sgpr{kernel, inducing, mean = zero, noise = 1 | likelihood, select = "kmeans"|"greedy"|"random", learn = true, seed = 0,
--- bound = "vfe"|"fitc"}
+-- bound = "vfe"|"fitc", standardize}
 -- inducing: their number m, or places (m, d). select: how a number of places is chosen when data arrive (gb.gp.inducing_points);
 -- learn = false: a fit does not move them. bound: "vfe", the collapsed lower bound, or "fitc". noise: as in gb.gp.exact; known
--- variances of observations are allowed. The rest is gb.gp.exact's. Errors: option, shape.
+-- variances of observations are allowed. standardize: as in gb.gp.exact; places that are given are of the scaled inputs. The rest
+-- is gb.gp.exact's. Errors: option, shape.
 ---@return gibbous.gp.sgpr
 return function(opts)
   local what <const> = "gb.gp.sgpr"
@@ -38,5 +40,5 @@ return function(opts)
     likelihood = is_vector and likelihoods.fixed(noise) or likelihoods.gaussian(noise)
   end
   return class.new{kernel = o.kernel:copy(), mean = means.of(o.mean or means.zero()):copy(), likelihood = likelihood:copy(),
-    inducing = places.of(o, what), solver = o.bound or "vfe"}
+    inducing = places.of(o, what), solver = o.bound or "vfe", standardize = scaling.asked(o.standardize)}
 end

@@ -1,7 +1,5 @@
 --- The posterior (gp/posterior.lua) of a sparse model: the values at the places, whitened by the factor of their prior, are
--- normal with mean a and covariance B^-1 (gp/sgpr/bound.lua). All values are in f64, whatever the data's type is: bounds are
--- differences of large numbers.
--- With u = L^-1 k(z, t):  mean m(t) + u'a,  explained u'u - u'B^-1 u.
+-- normal with mean a and covariance B^-1 (gp/sgpr/bound.lua, gp/whitened.lua).
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
@@ -10,37 +8,11 @@ local state <const> = require "gibbous.gp.sgpr.state"
 local stored <const> = require "gibbous.gp.stored"
 local training_step <const> = require "gibbous.gp.training_step"
 local within <const> = require "gibbous.gp.within"
+local whitened <const> = require "gibbous.gp.whitened"
 local triangular_solve <const> = core.linalg.triangular_solve
 
-local M <const> = {dtype = "f64"}
-
--- The five functions --------------------------------------------------------------------------------------------------------------
-
-function M.prepare(self, query)
-  local f <const> = model.fields(self)
-  local now <const>, reused <const> = state.of(self)
-  local kernel <const> = f.kernel
-  local function u() return triangular_solve(now.L, kernel(now.z, query.inputs)) end
-  return {state = now, u = u, reused = reused, algorithm = f.solver, count = #now.z}
-end
-
-function M.mean(self, ready, query)
-  local f <const> = model.fields(self)
-  return f.mean(query.inputs) + f.kernel(query.inputs, ready.state.z):matmul(ready.state.weights)
-end
-
-local function squares(u) return (u * u):sum(1) end
-
-function M.explained(_, ready)
-  local u <const> = ready.u()
-  return squares(u) - squares(triangular_solve(ready.state.R, u))
-end
-
-function M.joint(_, ready)
-  local u <const> = ready.u()
-  local v <const> = triangular_solve(ready.state.R, u)
-  return u:t():matmul(u) - v:t():matmul(v)
-end
+local M <const> = whitened.posterior("gb.gp.sgpr", state.of)
+local squares <const> = whitened.squares
 
 function M.objective(self, _, kind)
   if kind == "loo" then
@@ -62,15 +34,6 @@ function M.objective_name(self) return model.fields(self).solver end
 
 function M.approximation(self) return bound.between(self) end
 
-function M.check_options(o)
-  if o.variance == "cached" or o.rank then
-    core.raise("option", 'predict: variances of gb.gp.sgpr cost O(m^2) a point already; variance = "cached" is for gb.gp.exact')
-  end
-  if o.precision == "f32" then
-    core.raise("option", 'predict: gb.gp.sgpr computes in f64; precision = "f32" is for gb.gp.exact')
-  end
-end
-
 M.guarded = state.guarded
 
 function M.step(self, _, kind)
@@ -79,19 +42,6 @@ function M.step(self, _, kind)
   local out <const> = training_step.of(self, value)
   out[#out + 1] = first
   return out
-end
-
---- Functions of the posterior, given those of the prior at the places: v' = L^-1 (prior + e), e the jitter's noise, is moved to a
--- draw v of the posterior by weights L^-T (v - v').
--- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), equation 13.
-function M.correct(self, prior, count, seed)
-  local now <const>, f <const> = state.of(self), model.fields(self)
-  local m <const> = #now.z
-  local function normals(stream) return core.randn(m, count, {dtype = "f64", seed = seed * 7919 + stream}) end
-  local e <const> = (f.kernel:diag(now.z) * bound.JITTER):sqrt():unsqueeze(2) * normals(7907)
-  local before <const> = triangular_solve(now.L, prior(now.z) + e)
-  local after <const> = now.a:unsqueeze(2) + triangular_solve(now.R, normals(7909), {transposed = true})
-  return now.z, triangular_solve(now.L, after - before, {transposed = true}):detach():eval()
 end
 
 --- Each row given all others, by taking its term out of B and b: with h = s u'B^-1 u and g = u'a, s one over its spread S, the

@@ -1,7 +1,6 @@
---- What a sparse model keeps for predictions, until a parameter or the data change (gp/posterior_cache.lua):
---   z          the places (m, d)
---   L, R, a    factors of K_zz and B, and B^-1 b (gp/sgpr/bound.lua)
---   weights    L^-T a (m): the mean is m(t) + k(t, z) weights
+--- What a sparse model keeps for predictions, until a parameter or the data change (gp/posterior_cache.lua): the state of
+-- gp/whitened.lua with S = B^-1 and a = B^-1 b, and
+--   R          the factor of B (gp/sgpr/bound.lua)
 --   gram, proj the sums, which further rows add to
 --   carried    whether these followed from the sums of fewer rows, and made from the start would round otherwise
 -- The sums are held (core.hold): plain values with the history of what they are the values of, so that predictions have gradients
@@ -24,7 +23,9 @@ local function state_of(at, sums, lazy)
   local R <const>, a <const> = bound.solution{gram = gram, proj = proj}
   local weights <const> = core.linalg.triangular_solve(at.L, a, {transposed = true})
   core.eval(at.L, R, weights)
-  return {z = at.z, L = at.L, R = R, a = a, weights = weights, gram = gram, proj = proj}
+  local function half(U) return core.linalg.triangular_solve(R, U) end
+  local function deviates(normals) return core.linalg.triangular_solve(R, normals(#at.z), {transposed = true}) end
+  return {z = at.z, L = at.L, R = R, a = a, weights = weights, half = half, deviates = deviates, gram = gram, proj = proj}
 end
 
 --- The state of a model with data, and whether it was there already. Cost: O(n m^2).

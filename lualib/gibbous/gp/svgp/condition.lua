@@ -2,12 +2,9 @@
 -- q, O(k m^2): q is then the best for all rows if it was for the first ones.
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
-local data <const> = require "gibbous.gp.data"
 local likelihoods <const> = require "gibbous.likelihoods"
-local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
-local noise_of <const> = require "gibbous.gp.exact.condition".noise_of
-local options <const> = require "gibbous.options"
+local more_rows <const> = require "gibbous.gp.more_rows"
 local places <const> = require "gibbous.gp.places"
 local posterior <const> = require "gibbous.gp.svgp.posterior"
 local variational <const> = require "gibbous.gp.svgp.variational"
@@ -30,24 +27,21 @@ end
 -- networks are shared); with Gaussian noise and a full q, q takes the rows in. o: missing = "mask" leaves out rows where y is NaN.
 -- Errors: option, shape, dtype, nan; not_pd.
 function methods.condition(self, x, y, opts)
-  x, y, opts = frames.observed(self, x, y, opts, "condition")
-  local o <const> = options.parse(opts, {missing = data.missing, noise = "tensor"}, "condition")
+  local o
+  x, y, o = more_rows.asked(self, x, y, opts)
   local f <const> = model.fields(self)
   if not likelihoods.is_gaussian(f.likelihood) or f.q.kind ~= "full" or f.likelihood.kind == "fixed" then
     core.raise("option", ("condition: q of kind '%s' with the likelihood '%s' has no closed form of one more row; fit the model to "
       .. "all rows"):format(f.q.kind, f.likelihood.kind))
   end
-  local xs <const>, ys <const> = model.class(self).observations.check(self, x, y, "condition", o.missing or nil)
-  data.check_width(f, xs, "condition")
+  local xs <const>, ys <const>, noise <const> = more_rows.checked(self, x, y, o)
   local out <const> = model.bare(self)
   local g <const> = model.fields(out)
-  noise_of(f, g, xs, o.noise or nil)
-  local more <const> = f.x ~= nil and #f.x > 0
-  if more then places.keep(g.inducing) end
-  model.set_data(out, more and core.cat({f.x, xs}, 1) or xs, more and core.cat({f.y, ys}, 1) or ys)
+  more_rows.noise_of(f, g, xs, noise)
+  if more_rows.holds_rows(f) then places.keep(g.inducing) end
+  local own_x <const>, own_y <const> = more_rows.append(self, out, xs, ys)
   places.keep(g.inducing)
-  frames.inherit(self, out)
-  posterior.guarded(out, "condition", function() add(out, xs, ys) end)
+  posterior.guarded(out, "condition", function() add(out, own_x, own_y) end)
   return out
 end
 

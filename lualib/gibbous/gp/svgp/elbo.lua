@@ -14,7 +14,8 @@ local core <const> = require "gibbous.core"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local variational <const> = require "gibbous.gp.svgp.variational"
-local triangular_solve <const> = core.linalg.triangular_solve
+local whitened <const> = require "gibbous.gp.whitened"
+local squares <const>, triangular_solve <const> = whitened.squares, core.linalg.triangular_solve
 
 local M <const> = {}
 
@@ -28,8 +29,6 @@ local function expected(f, x, y, mean, var, noise)
   return -0.5 * (log_2pi + s:log() + (e * e + var) / s)
 end
 
-local function squares(U) return (U * U):sum(1) end
-
 --- What is made of rows x, y (f64): K, U, the mean function and the diagonal of k.
 function M.rows(self, at, x, y, noise)
   local f <const> = model.fields(self)
@@ -37,8 +36,15 @@ function M.rows(self, at, x, y, noise)
   return {x = x, y = y, noise = noise, K = K, U = triangular_solve(at.L, K), m = f.mean(x), k = f.kernel:diag(x)}
 end
 
---- Mean and variance of f at rows p, (n) each.
-function M.moments(p, q) return p.m + p.U:t():matmul(q.a), p.k - squares(p.U) + squares(q.half(p.U)) end
+--- U'a of rows p, (n), of C latent functions (n, C).
+local function pull(p, q) return q.latents and q.a:matmul(p.U):t() or p.U:t():matmul(q.a) end
+
+--- Mean and variance of f at rows p, (n) each, of C latent functions (n, C). V: half(U), nil: it is made here.
+local function moments(p, q, Ua, V)
+  local mean <const>, left <const> = (q.latents and p.m:unsqueeze(2) or p.m) + Ua, p.k - squares(p.U)
+  local own <const> = squares(V or q.half(p.U))
+  return mean, q.latents and left:unsqueeze(2) + own:t() or left + own
+end
 
 --- -ELBO of rows x, y, each counted 'scale' times, as an expression of everything.
 function M.negative(self, x, y, scale, noise)
@@ -46,7 +52,7 @@ function M.negative(self, x, y, scale, noise)
   local at <const> = bound.places(self, x)
   local q <const> = variational.at(f.q, at)
   local p <const> = M.rows(self, at, x, y, noise)
-  local mean <const>, var <const> = M.moments(p, q)
+  local mean <const>, var <const> = moments(p, q, pull(p, q))
   return q.kl - scale * expected(f, x, y, mean, var, noise):sum()
 end
 
@@ -62,27 +68,34 @@ end
 
 local function bend(x, slope) return core.with_slope(core.zeros(slope.shape), x, slope):sum() end
 
---- -ELBO of rows, its slopes written out, and the natural parameters after a step of this rate: of a whitened full q.
+--- -ELBO of rows, its slopes written out, and the natural parameters after a step of this rate: of a whitened full q. Of C latent
+-- functions, which share K and m, the slopes by these are sums over them; slopes by variance that the rounding of draws made
+-- positive do not count in the natural parameters, since log p is concave.
 function M.step(self, x, y, scale, rate, noise)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)
   local q <const> = variational.at(f.q, at)
   local p <const> = M.rows(self, at, x, y, noise)
-  local V <const>, Ua <const> = q.half(p.U), p.U:t():matmul(q.a)
-  local mean <const>, var <const> = (p.m + Ua):detach(), (p.k - squares(p.U) + squares(V)):detach()
-  local total <const> = scale * expected(f, x, y, mean, var, noise):sum()
-  local slopes <const> = core.grad(total, {mean, var}, {unused = "zero"})
-  local g <const>, h <const> = slopes[1], slopes[2]
+  local V <const>, Ua <const> = q.half(p.U), pull(p, q)
+  local m, v = moments(p, q, Ua, V)
+  m, v = m:detach(), v:detach()
+  local total <const> = scale * expected(f, x, y, m, v, noise):sum()
+  local slopes <const> = core.grad(total, {m, v}, {unused = "zero"})
+  --- (n, C) as (C, n).
+  local function first(t) return q.latents and t:t() or t end
+  local function over(t) return q.latents and t:sum(1) or t end
+  local g <const>, h <const>, pulled <const> = first(slopes[1]), first(slopes[2]), first(Ua)
+  local natural <const> = q.latents and core.minimum(h, 0) or h
   local back <const> = {transposed = true}
-  local Uh <const> = p.U * h:unsqueeze(1)
-  local precision <const> = (1 - rate) * q.precision + rate * (core.eye(#q.a) - 2 * Uh:matmul(p.U:t()))
-  local shift <const> = (1 - rate) * q.shift + rate * p.U:matmul(g - 2 * h * Ua)
-  local T <const> = q.a:unsqueeze(2) * g:unsqueeze(1)
-    + 2 * (triangular_solve(q.R, V, back) - p.U) * h:unsqueeze(1)
+  local Uh <const>, target <const> = (q.latents and p.U:unsqueeze(1) or p.U) * natural:unsqueeze(-2), g - 2 * natural * pulled
+  local precision <const> = (1 - rate) * q.precision + rate * (core.eye(f.q.count) - 2 * Uh:matmul(p.U:t()))
+  local shift <const> = (1 - rate) * q.shift + rate * (q.latents and target:matmul(p.U:t()) or p.U:matmul(target))
+  local T <const> = over(q.a:unsqueeze(-1) * g:unsqueeze(-2)
+    + 2 * (triangular_solve(q.R, V, back) - p.U) * h:unsqueeze(-2))
   local turned <const> = triangular_solve(at.L, folded(T:matmul(p.U:t())), back)
   local of_Kzz <const> = triangular_solve(at.L, turned:t(), back)
   local value <const> = q.kl:detach() - total
-    - bend(p.K, triangular_solve(at.L, T, back)) + bend(at.Kzz, of_Kzz) - bend(p.m, g) - bend(p.k, h)
+    - bend(p.K, triangular_solve(at.L, T, back)) + bend(at.Kzz, of_Kzz) - bend(p.m, over(g)) - bend(p.k, over(h))
   return value, precision, shift, at.L
 end
 

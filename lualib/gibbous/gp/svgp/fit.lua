@@ -22,6 +22,7 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
+local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local within <const> = require "gibbous.gp.within"
@@ -40,7 +41,7 @@ local WIDE <const> = {dtype = "f64"}
 function M.rows_of(k, b, n, seed, known)
   local function order(epoch)
     if known.epoch ~= epoch then
-      known.before, known.epoch = known.epoch == epoch - 1 and known.order or nil, epoch
+      known.epoch = epoch
       known.order = core.randperm(n, {seed = seed * 7919 + epoch}):eval()
     end
     return known.order
@@ -117,6 +118,54 @@ local function put(self, t, moved, run)
   end
 end
 
+--- All tensors that a step computes, as a list.
+local function everything(t, moved)
+  local all <const> = {t.value, t.precision, t.shift, t.L}
+  for _, one in ipairs(moved) do
+    table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
+  end
+  return all
+end
+
+-- Bytes a second that rows are taken at, about.
+local RATE_OF_ROWS <const> = 1e9
+
+--- What stands in plans for a batch of b rows, which are there before a step and stay for it: the order of all rows, the numbers of
+-- these, and their data.
+local function gathered(self, b)
+  local f <const> = fields(self)
+  local columns <const> = f.x.shape[2] + (known_noise(f) and 2 or 1)
+  local bytes <const> = 8 * (#f.x + b + b * columns)
+  return core.promise({}, "f64", function() return core.zeros({}, WIDE) end, function()
+    return {what = ("a batch of %s"):format(counted(b, "row")), bytes = bytes, minimum = bytes, kept = bytes,
+      seconds = bytes / RATE_OF_ROWS}
+  end)
+end
+
+--- These of a step on a batch of the model's size, for plans: as all steps are but the first, which has no moments.
+function M.planned(self)
+  local f <const> = fields(self)
+  local b <const>, n <const> = math.min(f.batch, #f.x), #f.x
+  local function leaf(...)
+    local shape <const> = {...}
+    shape[#shape + 1] = WIDE
+    return core.empty(table.unpack(shape))
+  end
+  local x, y, noise, drawn
+  if b < n then
+    x, y, drawn = leaf(b, f.x.shape[2]), leaf(b), gathered(self, b)
+    noise = known_noise(f) and leaf(b)
+  else
+    x, y, noise = batch(self)
+  end
+  local run <const> = {list = M.free(self), moments = {}, units = starts.units(self)}
+  for _, p in ipairs(run.list) do run.moments[p] = {m = leaf(table.unpack(p.raw.shape)), v = leaf(table.unpack(p.raw.shape))} end
+  local t <const> = M.tensors(self, run.list, x, y, noise, n / b, RATE)
+  local all <const> = everything(t, adam(run, run.list, t.slopes, LR, 2))
+  all[#all + 1] = drawn
+  return all
+end
+
 --- Step k: the value before it. Computes everything at once.
 local function step(self, o, run, k, share)
   local n <const>, b <const> = #fields(self).x, run.batch
@@ -126,11 +175,7 @@ local function step(self, o, run, k, share)
   local x <const>, y <const>, noise <const> = batch(self, b < n and M.rows_of(k, b, n, o.seed, run.known) or nil)
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, rate)
   local moved <const> = adam(run, run.list, t.slopes, o.lr * fall, k)
-  local all <const> = {t.value, t.precision, t.shift, t.L}
-  for _, one in ipairs(moved) do
-    table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
-  end
-  run.realise(table.unpack(all))
+  run.realise(table.unpack(everything(t, moved)))
   local value <const> = t.value:item()
   if value ~= value or math.abs(value) == math.huge then
     core.raise("nan", ("fit: the ELBO of step %d is not finite; a smaller lr, now %g, or rate, now %g, may keep it so"):format(k,
@@ -170,12 +215,15 @@ function M.whole(self)
   return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
 end
 
+-- Why a fit with 'patience' ended.
+local NO_BETTER <const> = "no better over the last %g epochs"
+
 -- Fits ------------------------------------------------------------------------------------------------------------------------
 
 local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
   rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
   on_step = "function", budget = "any", missing = data.missing, polish = "boolean",
-  inputs = "table"}
+  inputs = "table", patience = "positive"}
 
 --- How many rows a step has: as asked for, or the model's, of n.
 function M.batch_size(self, o, n)
@@ -195,6 +243,20 @@ local function limits(o, n, b)
   return steps or not o.seconds and STEPS or math.maxinteger
 end
 
+--- A function of the values of steps that says when the fit stops: where the mean over the last 'patience' epochs is not below
+-- that over as many before. b of n rows a step.
+local function watch(patience, n, b)
+  local window <const> = math.max(1, math.ceil(patience * n / b))
+  local recent <const>, before, after, seen = {}, 0, 0, 0     -- recent: a ring of two windows
+  return function(value)
+    seen = seen + 1
+    local at <const>, middle <const> = seen % (2 * window), (seen - window) % (2 * window)
+    before, after = before - (recent[at] or 0) + (recent[middle] or 0), after + value - (recent[middle] or 0)
+    recent[at] = value
+    return seen >= 2 * window and after >= before
+  end
+end
+
 --- Runs the steps; why they ended, and how many there were.
 local function descend(self, o, run, start, steps)
   local QUICK <const> = 0.5
@@ -206,7 +268,7 @@ local function descend(self, o, run, start, steps)
     local reserve <const> = run.polish and run.share * last or 0
     if o.seconds and spent + reserve >= o.seconds then return "time limit reached", k end
     local share <const> = math.max((steps < math.maxinteger and k / steps or 0), o.seconds and (spent + reserve) / o.seconds or 0)
-    local value <const> = step(self, o, run, k + 1, math.min(share, 1))
+    local value <const> = step(self, o, run, k + 1, math.min(share, 1)) + run.shift
     k, last = k + 1, k > 0 and elapsed() - spent or 0
     average = average and 0.95 * average + 0.05 * value or value
     descent.record(history, {step = k, value = value})
@@ -217,6 +279,10 @@ local function descend(self, o, run, start, steps)
     end
     if o.on_step and o.on_step{step = k, value = value} == false then
       error(core.error("interrupted", "stopped by on_step"), 0)
+    end
+    if run.idle and run.idle(value) then
+      run.ended = true
+      return NO_BETTER:format(o.patience), k
     end
   end
   return "step limit reached", k
@@ -261,7 +327,8 @@ local function fit(self, o, budget, masked)
   local b <const> = M.batch_size(self, o, n)
   local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
-    share = PASS * n / b}
+    share = PASS * n / b, shift = scaling.log_scale(self)}
+  run.idle = o.patience and watch(o.patience, n, b)
   run.polish = run.gaussian and f.q.kind == "full" and o.polish ~= false
   local steps <const> = limits(o, n, b)
   core.fit_begin(steps < math.maxinteger and steps or STEPS)
@@ -286,12 +353,21 @@ local function fit(self, o, budget, masked)
     end
   end)
   local prior <const> = param.log_prior(run.list)
-  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = false, reason = reason, iterations = k,
-    interrupted = interrupted, method = "adam", precision = "f64"},
+  f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = run.ended == true, reason = reason,
+    iterations = k, interrupted = interrupted, method = "adam", precision = "f64"},
     {evaluations = k, setbacks = 0, failed_starts = 0, restarts = 0},
     {seconds = core.clock() - start, masked = masked, floor = floor, shared = {}, log = descent.new_log(),
-      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo"})
+      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo", shift = run.shift, notes = scaling.notes(self)})
   return f.info
+end
+
+--- Raises for options that this q, or the method, has no use for.
+local function check_method(q, o)
+  if o.rate and q.kind ~= "full" then
+    core.raise("option", ("fit: rate is of natural gradients, which move a full q; q = '%s' moves by Adam: lr, or take q = 'full'")
+      :format(q.kind))
+  end
+  if o.patience and not (o.patience >= 1) then core.raise("option", "fit: patience is 1 epoch or more") end
 end
 
 local methods <const> = {}
@@ -303,12 +379,15 @@ M.methods = methods
 --    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
 --    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
 --    makes q the best there is.
+--    patience: ends the fit where the mean ELBO of the batches of so many epochs is no better than that of as many before; without
+--    it a fit makes all its steps, and ends with small ones.
 --    on_step: gets {step, value}, -ELBO of the batch, and stops the fit by returning false. missing, budget: as of other models.
 -- Cost of a step: O(m^2 (m + batch)); of the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "fit")
+  check_method(fields(self).q, o)
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end

@@ -3,6 +3,7 @@
 --   full      natural parameters: precision = S^-1 (m, m) and shift = S^-1 mean (m), which natural gradients move
 --   diagonal  mean and scale (m): S = diag(scale^2)
 --   low_rank  mean, scale and weights (m, rank): S = diag(scale^2) + weights weights'
+-- Of C latent functions, which q takes as independent, all have a first axis C; they are whitened.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
@@ -15,6 +16,7 @@ local triangular_solve <const> = core.linalg.triangular_solve
 ---@field kind string        "full", "diagonal" or "low_rank"
 ---@field whiten boolean     of v = L^-1 u
 ---@field count integer      m
+---@field latents integer|nil C, of several latent functions
 ---@field precision gibbous.param|nil  (m, m); shift (m): of "full"
 ---@field mean gibbous.param|nil       (m); scale (m), weights (m, rank): of the others
 local Variational <const> = {__name = "gibbous.variational"}
@@ -23,7 +25,7 @@ local M <const> = {}
 
 local BOXES <const> = {full = {"shift", "precision"}, diagonal = {"mean", "scale"}, low_rank = {"mean", "scale", "weights"}}
 local PUBLIC <const> = {kind = true, whiten = true, count = true, shift = true, precision = true, mean = true, scale = true,
-  weights = true}
+  weights = true, latents = true}
 
 local function fields(q) return rawget(q, "_fields") end
 
@@ -54,29 +56,33 @@ end
 
 function Variational:__tostring()
   local f <const> = fields(self)
-  return ("q %s%s of %s"):format(f.whiten and "whitened, " or "", f.kind, counted(f.count, "value"))
+  return ("q %s%s of %s%s"):format(f.whiten and "whitened, " or "", f.kind, counted(f.count, "value"),
+    f.latents and (", %d times"):format(f.latents) or "")
 end
 
---- A box that random starts leave alone; fixed: descents too.
+--- A box of the model's own that random starts leave alone; fixed: descents too.
 local function box(v, name, o)
-  return param.set_still(param.hyper(param.new(v, o), name, nil, 2))
+  return param.set_still(param.hyper(v, name, o or {}, 3))
 end
 
 -- Of the start of low-rank weights, which have no slope at 0.
 local WEIGHT <const> = 0.1
 
---- q = the prior of whitened values, or N(0, I) of others. kind, whiten, rank; seed: of low-rank weights.
-function M.new(count, kind, whiten, rank, seed)
-  local f <const>, wide <const> = {kind = kind, whiten = whiten, count = count}, {dtype = "f64"}
+--- q = the prior of whitened values, or N(0, I) of others. kind, whiten, rank; seed: of low-rank weights; latents: C, nil: one.
+function M.new(count, kind, whiten, rank, seed, latents)
+  local f <const> = {kind = kind, whiten = whiten, count = count, latents = latents}
+  --- 'like', or C of it.
+  local function each(like) return (latents and like:expand(latents, table.unpack(like.shape)) or like):eval() end
+  local wide <const> = {dtype = "f64"}
   if kind == "full" then
-    f.shift = box(core.zeros(count, wide):eval(), "shift", {fixed = true})
-    f.precision = box(core.eye(count, wide):eval(), "precision", {fixed = true})
+    f.shift = box(each(core.zeros(count, wide)), "shift", {fixed = true})
+    f.precision = box(each(core.eye(count, wide)), "precision", {fixed = true})
     return new(f)
   end
-  f.mean = box(core.zeros(count, wide):eval(), "mean")
-  f.scale = box(core.ones(count, wide):eval(), "scale", {min = 0})
+  f.mean = box(each(core.zeros(count, wide)), "mean")
+  f.scale = box(each(core.ones(count, wide)), "scale", {min = 0})
   if kind == "low_rank" then
-    f.weights = box((WEIGHT * core.randn(count, rank, {dtype = "f64", seed = seed})):eval(), "weights")
+    f.weights = box(each(WEIGHT * core.randn(count, rank, {dtype = "f64", seed = seed})), "weights")
   end
   return new(f)
 end
@@ -85,17 +91,19 @@ end
 
 local function squares(v) return (v * v):sum() end
 
---- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients; at: {L}.
+--- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients; latents: C, which
+-- is then the first axis of a and of half(U). at: {L}.
 local forms <const> = {}
 
 function forms.full(f, at)
   local P, t = f.precision.value, f.shift.value
   if not f.whiten then P, t = at.L:t():matmul(P):matmul(at.L), at.L:t():matmul(t) end
   local R <const> = core.linalg.cholesky(P)
+  --- R^-1 U.
+  local function half(U) return triangular_solve(R, f.latents and U:expand(f.latents, table.unpack(U.shape)) or U) end
   local a <const> = core.solve_chol(R, t)
-  local inverse <const> = triangular_solve(R, core.eye(f.count))
-  return {R = R, a = a, precision = P, shift = t, half = function(U) return triangular_solve(R, U) end,
-    kl = (squares(inverse) + (a * a):sum() - f.count + 2 * R:diagonal():log():sum()) / 2}
+  return {R = R, a = a, precision = P, shift = t, half = half, latents = f.latents,
+    kl = (squares(half(core.eye(f.count))) + (a * a):sum() - f.count * (f.latents or 1) + 2 * R:diagonal():log():sum()) / 2}
 end
 
 --- By factors of S as the rows of u have it: a scale a row, and columns of weights.
@@ -104,13 +112,14 @@ local function by_factors(f, at, weights)
   local a <const> = white and f.mean.value or triangular_solve(at.L, f.mean.value)
   local function half(U)
     local v <const> = white and U or triangular_solve(at.L, U, {transposed = true})
-    local own <const> = s:unsqueeze(2) * v
-    return weights and core.cat({own, weights:t():matmul(v)}, 1) or own
+    local own <const> = s:unsqueeze(-1) * (f.latents and v:unsqueeze(1) or v)
+    return weights and core.cat({own, weights:t():matmul(v)}, -2) or own
   end
   local logdet = 2 * s:log():sum()
   if weights then
-    local w <const> = weights / s:unsqueeze(2)
-    logdet = logdet + core.linalg.logdet(w:t():matmul(w) + core.eye(weights.shape[2]))
+    local w <const> = weights / s:unsqueeze(-1)
+    local inner <const> = core.linalg.logdet(w:t():matmul(w) + core.eye(weights.shape[weights.ndim]))
+    logdet = logdet + (f.latents and inner:sum() or inner)
   end
   local trace
   if white then
@@ -120,7 +129,7 @@ local function by_factors(f, at, weights)
       + (weights and squares(triangular_solve(at.L, weights)) or 0)
     logdet = logdet - 2 * at.L:diagonal():log():sum()
   end
-  return {a = a, half = half, kl = (trace + (a * a):sum() - f.count - logdet) / 2}
+  return {a = a, half = half, latents = f.latents, kl = (trace + (a * a):sum() - f.count * (f.latents or 1) - logdet) / 2}
 end
 
 function forms.diagonal(f, at) return by_factors(f, at) end
@@ -142,19 +151,27 @@ end
 
 store.class("gibbous.variational", {
   write = function(w, q, path)
-    local out <const> = {kind = q.kind, whiten = q.whiten, count = q.count}
+    local out <const> = {kind = q.kind, whiten = q.whiten, count = q.count, latents = q.latents}
     for _, name in ipairs(BOXES[q.kind]) do out[name] = w:value(q[name], path .. "." .. name) end
     return out
   end,
   read = function(r, d)
-    local names <const> = BOXES[d.kind]
-    if not (names and math.type(d.count) == "integer" and type(d.whiten) == "boolean") then r:fail "its q makes no sense" end
-    local f <const> = {kind = d.kind, whiten = d.whiten, count = d.count}
-    for _, name in ipairs(names) do
-      f[name] = param.set_still(r:of(d[name], "gibbous.param"))
-      if #f[name] ~= d.count then r:fail(("q.%s does not go with its points"):format(name)) end
+    local names <const>, C <const> = BOXES[d.kind], d.latents
+    if not (names and math.type(d.count) == "integer" and type(d.whiten) == "boolean"
+      and (C == nil or math.type(C) == "integer" and C > 1 and d.whiten)) then
+      r:fail "its q makes no sense"
     end
-    if f.precision and (f.precision.ndim ~= 2 or f.precision.shape[2] ~= d.count) then r:fail "q.precision is no square matrix" end
+    local f <const> = {kind = d.kind, whiten = d.whiten, count = d.count, latents = C}
+    for _, name in ipairs(names) do
+      local p <const> = param.set_still(r:of(d[name], "gibbous.param"))
+      local shape <const> = {table.unpack(p.shape)}
+      local leads <const> = C == nil or table.remove(shape, 1) == C
+      local square <const> = name ~= "precision" or shape[2] == d.count
+      if not (leads and square and shape[1] == d.count and #shape == ((name == "precision" or name == "weights") and 2 or 1)) then
+        r:fail(("q.%s does not go with its points"):format(name))
+      end
+      f[name] = p
+    end
     return new(f)
   end,
 })
