@@ -923,8 +923,8 @@ cuda/fold/layout.c
 'CUDA: the last rows have nothing of what a symmetric panel mirrors'
 
 cuda/fold/store.cuh
-'s/gb_absorb_number(gb_monoid_of(o), sum, some\[n\]/gb_absorb_number(gb_monoid_of(o), sum, some[AT_ONCE - 1 - n]/'
-'CUDA: eight chains are absorbed from the last to the first'
+'s/gb_absorb_number(monoid, *\*sum, some\[n\]/gb_absorb_number(monoid, *sum, some[N - 1 - n]/'
+'CUDA: chains of a group are absorbed from the last to the first'
 
 cuda/fold/store.cuh
 's/gb_cuda_words total = gb_kept_total(p, word, element);/gb_cuda_words total{own, 1};/'
@@ -1831,19 +1831,19 @@ lualib/gibbous/gp/svgp/elbo.lua
 'svgp: the slope by K_zz counts its diagonal twice'
 
 lualib/gibbous/gp/svgp/elbo.lua
-'s/+ bend(at.Kzz, of_Kzz) - bend(p.m, g)/- bend(at.Kzz, of_Kzz) - bend(p.m, g)/'
+'s/+ bend(at.Kzz, of_Kzz) - bend(p.m/- bend(at.Kzz, of_Kzz) - bend(p.m/'
 'svgp: the slope by K_zz has a wrong sign'
 
 lualib/gibbous/gp/svgp/elbo.lua
-'s/ - bend(p.k, h)$//'
+'s/ - bend(p.k, over(h))$//'
 'svgp: the slope by the variances of the rows is missing'
 
 lualib/gibbous/gp/svgp/variational.lua
-'s/(a \* a):sum() - f.count + 2 \* R/(a * a):sum() - f.count - 2 * R/'
+'s/(f.latents or 1) + 2 \* R/(f.latents or 1) - 2 * R/'
 'svgp: the divergence of a full q has a wrong log determinant'
 
 lualib/gibbous/gp/svgp/variational.lua
-'s/logdet = logdet + core.linalg.logdet/logdet = logdet - core.linalg.logdet/'
+'s/logdet = logdet + (f.latents and/logdet = logdet - (f.latents and/'
 'svgp: the divergence of a low-rank q has a wrong sign'
 
 lualib/gibbous/gp/svgp/variational.lua
@@ -1871,7 +1871,7 @@ lualib/gibbous/gp/svgp/fit.lua
 'svgp: the rows of a batch stand for themselves only'
 
 lualib/gibbous/gp/svgp/posterior.lua
-'s/now.q.half(core.eye(m)):t()/now.q.half(core.eye(m))/'
+'s/q.half(core.eye(#at.z)):t()/q.half(core.eye(#at.z))/'
 "svgp: draws have the covariance of the factor's transpose"
 
 lualib/gibbous/gp/laplace/mode.lua
