@@ -1810,20 +1810,20 @@ lualib/gibbous/gp/sgpr/bound.lua
 's/(sums.proj \* a):sum() + 2 \* R/(sums.proj * a):sum() + R/'
 'sgpr: the log determinant of B is halved'
 
-lualib/gibbous/gp/sgpr/posterior.lua
-'s/triangular_solve(now.R, normals(7909), {transposed = true})/triangular_solve(now.R, normals(7909))/'
+lualib/gibbous/gp/sgpr/state.lua
+'s/triangular_solve(R, normals(#at.z), {transposed = true})/triangular_solve(R, normals(#at.z))/'
 "sgpr: draws have the covariance of the factor's transpose"
 
-lualib/gibbous/gp/sgpr/posterior.lua
+lualib/gibbous/gp/whitened.lua
 's/seed = seed \* 7919 + stream/seed = stream/'
 'sgpr: draws ignore the seed'
 
-lualib/gibbous/gp/sgpr/posterior.lua
-'s/return squares(u) - squares(triangular_solve(ready.state.R, u))/return squares(u)/'
+lualib/gibbous/gp/whitened.lua
+'s/return squares(u) - squares(now.half(u)) end/return squares(u) end/'
 'sgpr: variances take the values at the places for known'
 
 lualib/gibbous/gp/svgp/elbo.lua
-'s/g - 2 \* h \* Ua/g - h * Ua/'
+'s/g - 2 \* natural \* pulled/g - natural * pulled/'
 'svgp: a natural step moves its shift by half of the curvature'
 
 lualib/gibbous/gp/svgp/elbo.lua
