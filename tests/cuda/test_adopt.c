@@ -23,6 +23,7 @@ static const char *const kernel =
     "typedef unsigned long long u64;\n"
     "extern \"C\" __global__ void " GB_CUDA_EMIT_NAME " (program p) {\n"
     "  const u64 nlane = FIELD(u64, %zu), ntile = FIELD(u64, %zu), parts = FIELD(u64, %zu);\n"
+    "  const u64 part0 = FIELD(u64, %zu);\n"
     "  const u64 unit0 = FIELD(u64, %zu), units = FIELD(u64, %zu), count = units * 512;\n"
     "  const char *operand = p.bytes + %zu;\n"
     "  const float *x = *(const float *const *)operand + *(const long long *)(operand + %zu);\n"
@@ -31,7 +32,7 @@ static const char *const kernel =
     "  double *chains = FIELD(double *, %zu);\n"
     "  for (u64 k = blockIdx.x; k < units * parts; k += gridDim.x)\n"
     "    for (u64 r = threadIdx.x; r < 512; r += blockDim.x) {\n"
-    "      const u64 lane = (unit0 + k / parts) * 512 + r, from = k %% parts * 256;\n"
+    "      const u64 lane = (unit0 + k / parts) * 512 + r, from = (part0 + k %% parts) * 256;\n"
     "      float sum = 0;\n"
     "      for (u64 j = from; lane < nlane && j < ntile && j < from + 256; j++)\n"
     "        sum += x[(long long)lane * by_lane + (long long)j * by_tile];\n"
@@ -49,12 +50,12 @@ bool __wrap_gb_cuda_emit (const gb_fold *f, const gb_cuda_walk *w, int reach, gb
   const size_t room = 4096, stride = offsetof(gb_cuda_operand, stride);
   *out = (gb_cuda_source){.text = malloc(room), .reach = reach, .threads = 128};
   assert_non_null(out->text);
-  const int n = snprintf(out->text, room, kernel, sizeof(gb_cuda_argument), offsetof(gb_cuda_program, nlane),
-                         offsetof(gb_cuda_program, ntile), offsetof(gb_cuda_program, parts),
-                         offsetof(gb_cuda_program, unit), offsetof(gb_cuda_program, units),
-                         offsetof(gb_cuda_argument, lists) + (size_t)gb_cuda_places_of(f, w).operands,
-                         offsetof(gb_cuda_operand, offset), stride, stride + sizeof(int64_t),
-                         offsetof(gb_cuda_program, chains));
+  const int n = snprintf(
+      out->text, room, kernel, sizeof(gb_cuda_argument), offsetof(gb_cuda_program, nlane),
+      offsetof(gb_cuda_program, ntile), offsetof(gb_cuda_program, parts), offsetof(gb_cuda_program, part),
+      offsetof(gb_cuda_program, unit), offsetof(gb_cuda_program, units),
+      offsetof(gb_cuda_argument, lists) + (size_t)gb_cuda_places_of(f, w).operands,
+      offsetof(gb_cuda_operand, offset), stride, stride + sizeof(int64_t), offsetof(gb_cuda_program, chains));
   assert_true(n > 0 && (size_t)n < room);
   return true;
 }
