@@ -226,6 +226,8 @@ size_t lgb_tobytes (lua_State *L, int index, const char *what); /* 1e9, "1 GiB" 
 /* observe.c */
 /* nodes anchored by the caller */
 void lgb_eval (lua_State *L, lgb_session *s, size_t n, gb_node *const *nodes);
+/* Lets the history of an evaluated node go, unless a gradient may need it or a function that the core calls did not make it. */
+void lgb_drop_history (const lgb_session *s, gb_node *x);
 const gb_tensor *lgb_value (lua_State *L, lgb_session *s, gb_node *n); /* evaluates; borrowed */
 /* The same with elements that can be read (tensor/host.h): it lives as long as n has its value. */
 gb_tensor lgb_host_value (lua_State *L, lgb_session *s, gb_node *n);

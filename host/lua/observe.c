@@ -85,7 +85,7 @@ static void gather (lua_State *L, int arg, gathering *g, int depth) {
 }
 
 /* A function that the core calls leaves the history of what was there before to who is using it. */
-static void drop_history (const lgb_session *s, gb_node *x) {
+void lgb_drop_history (const lgb_session *s, gb_node *x) {
   if (s->calls == 0 || x->serial >= s->calls_from) gb_node_drop_inputs(x);
 }
 
@@ -101,7 +101,7 @@ static int observe_eval (lua_State *L) {
   g = (gathering){.node = nodes, .anchor = nargs + 1};
   for (int i = 1; i <= nargs; i++) gather(L, i, &g, 0);
   lgb_eval(L, s, g.count, nodes);
-  for (size_t i = 0; i < g.count; i++) drop_history(s, nodes[i]);
+  for (size_t i = 0; i < g.count; i++) lgb_drop_history(s, nodes[i]);
   lua_settop(L, nargs);
   return nargs;
 }
@@ -112,7 +112,7 @@ static int m_eval (lua_State *L) {
   lua_settop(L, 1);
   gb_node *x = lgb_checknode(L, 1);
   lgb_eval(L, s, 1, &x);
-  drop_history(s, x);
+  lgb_drop_history(s, x);
   return 1;
 }
 

@@ -222,14 +222,16 @@ static void keep_promises (lua_State *L, lgb_session *s, int arg) {
   lua_pop(L, 1);
 }
 
-/* What was asked for has the values of what was planned in its place. */
+/* What was asked for has the values of what was planned in its place, and lets its history go as after gb.eval. */
 static void hand_over (lua_State *L, plan_box *p) {
   gb_node *one = lgb_tonode(L, lua_gettop(L)), **outs = &one;
   size_t n = 1;
-  if (p->session->graph->npromises == 0) return;
   const int top = lua_gettop(L);
   if (one == NULL) outs = lgb_checklist(L, top, &n);
-  for (size_t i = 0; i < n; i++) gb_node_take_values(outs[i], gb_plan_out(p->plan, i));
+  for (size_t i = 0; i < n; i++) {
+    if (p->session->graph->npromises > 0) gb_node_take_values(outs[i], gb_plan_out(p->plan, i));
+    lgb_drop_history(p->session, outs[i]);
+  }
   lua_settop(L, top);
 }
 

@@ -207,6 +207,21 @@ describe("gb.plan", function()
     near({3}, p.raw:reshape(1), 0)
   end)
 
+  it("lets the history of its results go when it has run", function()
+    for _, options in ipairs{{}, {budget = 1 << 20}} do
+      local x, used = gb.rand(64, 64, {seed = 1}):eval(), {}
+      for k = 1, 5 do
+        local next <const>, sum <const> = x * 0.5 + 1, (x * x):sum()
+        gb.plan({next, sum}, options):run()
+        x = next
+        collectgarbage()
+        collectgarbage()
+        used[k] = gb.memory.report().used
+      end
+      assert.equal(used[2], used[5])
+    end
+  end)
+
   it("runs again over other values", function()
     local x <const> = gb.empty(3)
     local y <const>, z <const> = x * 2, (x + 1):sum()
