@@ -1,4 +1,5 @@
 /* plan.c - gb.plan: what an expression will take before it takes it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ typedef struct plan_box {
   size_t nouts;
   bool running;
   size_t peak, minimum, kept; /* of what it waits for: of one after the other, and what all leave */
-  double seconds;             /* of all; 0: not known of one */
+  double seconds;             /* of all; NaN: not known of one */
 } plan_box;
 
 static int text_gc (lua_State *L) {
@@ -195,7 +196,7 @@ static void wait_for_promises (lua_State *L, plan_box *p, size_t n, gb_node *con
     lua_rawseti(L, -3, i);
     lua_pop(L, 1);
   }
-  if (!known) p->seconds = 0;
+  if (!known) p->seconds = NAN;
   if (budget > 0 && p->minimum > budget) {
     char need[GB_BYTES_TEXT], have[GB_BYTES_TEXT];
     gb_error err;
@@ -472,8 +473,8 @@ static size_t minimum_of (const plan_box *p, const gb_plan_report *r) {
   return p->kept + r->minimum > p->minimum ? p->kept + r->minimum : p->minimum;
 }
 
-/* Predicted seconds of the candidate that was chosen and of what it waits for; nil where they are not
-** known. */
+/* Predicted seconds of the candidate that was chosen and of what it waits for; NaN where they are
+** not known. */
 static double seconds_of (lua_State *L, const plan_box *p, const gb_plan_report *r, int arg) {
   double own = 0;
   for (int i = 0; i < r->ncandidates; i++)
@@ -481,13 +482,12 @@ static double seconds_of (lua_State *L, const plan_box *p, const gb_plan_report 
   lua_getiuservalue(L, arg, 2);
   const bool waits = lua_rawlen(L, -1) > 0;
   lua_pop(L, 1);
-  if (waits && !(p->seconds > 0)) return 0;
-  return own > 0 ? own + p->seconds : r->nsteps == 0 ? p->seconds : 0;
+  return own > 0 ? own + p->seconds : waits && r->nsteps == 0 ? p->seconds : NAN;
 }
 
 static void push_seconds (lua_State *L, const plan_box *p, const gb_plan_report *r) {
   const double seconds = seconds_of(L, p, r, 1);
-  if (seconds > 0) lua_pushnumber(L, seconds);
+  if (!isnan(seconds)) lua_pushnumber(L, seconds);
   else lua_pushnil(L);
 }
 
@@ -526,7 +526,7 @@ static int plan_tostring (lua_State *L) {
   lua_getiuservalue(L, 1, 2);
   const bool waits = lua_rawlen(L, -1) > 0;
   lua_pop(L, 1);
-  if (!waits || !(seconds > 0)) return 1;
+  if (!waits || isnan(seconds)) return 1;
   snprintf(text, sizeof text, "  about %.2g s", seconds);
   lua_pushstring(L, text);
   lua_concat(L, 2);

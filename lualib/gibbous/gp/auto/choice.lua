@@ -45,8 +45,8 @@ local function pass_of(f, n, m, d)
   return c.seconds and c.seconds * n / #block
 end
 
---- Is a cost within the time, where it is known at all?
-local function fits(c, seconds) return not c.refused and (c.seconds or 0) <= seconds end
+--- Is a cost known, and within the time? What is not known may take any time.
+local function fits(c, seconds) return not c.refused and c.seconds ~= nil and c.seconds <= seconds end
 
 --- The largest number of places that make(m) fits with: m and its cost, or nil and the cost of the smallest.
 local function largest(make, n, seconds)
@@ -95,7 +95,7 @@ function M.decide(make, x, y, seconds, budget, gaussian)
   local n <const>, d <const>, costs <const> = #x, x.shape[2], {}
   local first <const> = gaussian and "exact" or "laplace"
   costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS)
-  if fits(costs[first], PART * seconds) and costs[first].seconds then
+  if fits(costs[first], PART * seconds) then
     return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits",
       costs = costs, step = costs[first].step}
   end
@@ -130,8 +130,11 @@ function M.decide(make, x, y, seconds, budget, gaussian)
       M.text(batches):gsub("^needs ", "")), {minimum = batches.minimum, have = budget, need = batches.minimum})
   end
   local m <const> = by_batches or math.min(SIZES[#SIZES], n)
+  local places <const> = counted(m, "inducing point")
+  local unknown <const> = not batches.refused and batches.seconds == nil
   return {kind = "svgp", inducing = m, costs = costs, step = batches.step, pass = batches.pass,
-    reason = ("%s, in batches, are as many as time and memory allow"):format(counted(m, "inducing point"))}
+    reason = unknown and ("no time is known of a step here, so these are the fewest, %s"):format(places)
+      or ("%s, in batches, are as many as time and memory allow"):format(places)}
 end
 
 return M
