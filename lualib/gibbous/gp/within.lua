@@ -8,6 +8,5 @@ return function(budget)
     local plan <const> = core.plan({...}, {budget = budget})
     plan:run()
     plan:close()
-    core.eval(...)
   end
 end
