@@ -66,6 +66,12 @@ end
 
 for _, name in ipairs{"exact", "multitask", "laplace", "classifier", "sgpr", "svgp"} do visit["gp." .. name] = model end
 
+visit["gp.batch"] = function(self, note)
+  note(sources.model["gp.batch"])
+  model(rawget(self, "_fields").template, note)
+  for _, report in pairs(self.info and self.info.reports or {}) do note(sources.optimiser[report.method]) end
+end
+
 function visit.kmeans(km, note)
   local o <const> = rawget(km, "_fields").o
   note(sources.kmeans[o.algorithm or "auto"])

@@ -73,6 +73,9 @@ describe("gb.cite", function()
     assert.same({"gibbous", "rasmussen2006", "matern1960", "mackay1998", "hestenes1952", "gardner2018", "ubaru2017",
     "frangella2023",
       "kingma2015"}, keys)
+    local batch <const> = gb.gp.batch{kernel = gb.kernels.matern52{}}
+    batch:fit(x, {x:sin(), x:cos()}, {steps = 1})
+    assert.matches("rasmussen2006.*matern1960.*liu1989", gb.cite(batch))
     local direct <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}
     assert.matches("@book{rasmussen2006,\n  author = {Rasmussen, Carl Edward and Williams, Christopher K. I.},", gb.cite(direct),
     1, true)

@@ -16,7 +16,7 @@ return {
   likelihood = {bernoulli = book, beta = {}, exponential = {}, fixed = {}, gamma = {}, gaussian = {},
     heteroscedastic = {"goldberg1998"}, laplace = {}, negative_binomial = {}, ordinal = {"chu2005"}, poisson = {}, softmax = book,
     student_t = {}, tasks = {}},
-  model = {["gp.classifier"] = book, ["gp.exact"] = book, ["gp.laplace"] = book,
+  model = {["gp.batch"] = book, ["gp.classifier"] = book, ["gp.exact"] = book, ["gp.laplace"] = book,
     ["gp.sgpr"] = {"titsias2009", "titsias2014"}, ["gp.svgp"] = {"hensman2013", "hensman2015"},
     ["gp.multitask"] = {"rasmussen2006", "bonilla2007"}},
   optimiser = {adam = {"kingma2015"}, lbfgs = {"liu1989"}, none = {}, sgd = {}},
