@@ -84,7 +84,12 @@ end
 --- Means and variances of every model at new points: (B, m, d), (m, d) for all, or a list. Cost: O(n^3 + n^2 m) a model.
 -- Errors: option, shape, dtype.
 ---@return gibbous.batch_prediction
-function methods.predict(self, x) return predict.of(fitted(self, "predict"), x) end
+function methods.predict(self, x, ...)
+  if select("#", ...) > 0 then
+    core.raise("option", "predict: a batch takes points alone; b[i]:predict(x, o) gives what a model has options for")
+  end
+  return predict.of(fitted(self, "predict"), x)
+end
 
 --- How well every model predicts y (B, m), or a list, at points as of predict. Errors: option, shape, dtype.
 ---@return gibbous.batch_score
