@@ -9,7 +9,7 @@
 typedef struct gb_inflate {
   void *state; /* NULL: not open */
   const unsigned char
-      *next; /* packed bytes that are not taken yet: the caller gives more once there are none */
+      *next; /* packed bytes that are not taken yet: the caller gives more when all are taken */
   size_t available;
   const char *why; /* what is wrong with damaged data */
 } gb_inflate;

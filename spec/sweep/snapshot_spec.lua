@@ -5,16 +5,9 @@ local known <const> = require "gibbous.sweep.known"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"
+local support <const> = require "spec.support"
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read "a"
-end
-
-local function write(path, text)
-  local f <close> = assert(io.open(path, "wb"))
-  f:write(text)
-end
+local read <const>, write <const> = support.read, support.write
 
 --- All that a store knows but hints of bytes, which depend on the order of reading; and whether a snapshot told of it.
 local function known_of(folder)

@@ -448,7 +448,7 @@ function core.process(pid) end
 ---@param mode "read"|"write"|"create"|nil
 function core.database(path, mode) end
 
---- A database in memory, of what db:image() gave. The bytes are taken for whole: whoever keeps them keeps a digest.
+--- A database in memory, of what db:image() gave. The bytes are not checked: a digest beside them finds damage.
 ---@param bytes string
 function core.database_image(bytes) end
 

@@ -17,7 +17,7 @@ local M <const> = {}
 local Batch <const> = {__name = "gibbous.gp.batch"}
 local methods <const> = object.methods(Batch, "a batch", "b")
 
--- Fields: template, the model that all are copies of; models, by number, false where there is none; info.
+-- Fields: template, the model that all are copies of; models, by number, false where the fit failed; info.
 local function fields(self) return rawget(self, "_fields") end
 
 function M.new(template, models, info)

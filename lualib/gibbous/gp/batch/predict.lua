@@ -60,7 +60,7 @@ local function undone(self, v)
   return core.stack({scaler:undo(v:select(1, 1)), v:select(1, 2) * unit, v:select(1, 3) * unit}, 1):eval()
 end
 
---- (3, m) of each model; models: by number, false where there is none.
+--- (3, m) of each model; models: by number, false where the fit failed.
 local function all(models, at)
   local of <const>, order <const>, out <const> = predictor(), {}, {}
   local points <const> = {}

@@ -35,7 +35,7 @@ function M.set(self, list)
   end
 end
 
---- The lower bound of the noise, which differs from model to model; nil where there is none to speak of.
+--- The lower bound of the noise, which differs from model to model; nil where the noise has no floor.
 function M.floor(self)
   local noise <const> = model.fields(self).likelihood.noise
   local min <const> = not noise.fixed and noise.min or 0
