@@ -112,7 +112,7 @@ function M.report(count, reports, failed, interrupted, seconds)
     log_likelihood = core.tensor(values, {dtype = "f64"}), reports = reports, interrupted = interrupted, seconds = seconds}, Info)
 end
 
---- Fits copies of 'template' to the data of a call: the list of fitted models by number, false where the fit failed, and the report.
+--- Fits copies of 'template' to the data of a call: the fitted models by number, false where the fit failed, and the report.
 function M.run(template, x, y, opts)
   local o <const> = options.parse(opts, SPEC, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil

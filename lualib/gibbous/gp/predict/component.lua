@@ -54,8 +54,8 @@ end
 --- What takes a part to the units of the data: the scale alone, as the shift belongs to the mean function. nil: there is none.
 function M.scaler(scaler) return scaler and prepare.scaler(scaler.mean * 0, scaler.sd) or nil end
 
---- Of f and its derivatives at points t (m, d): the scaler of targets y and that of inputs x, as one of (1 + d) outputs. Each is nil
--- where the model does not scale it.
+--- Of f and its derivatives at points t (m, d): the scaler of targets y and that of inputs x, as one of (1 + d) outputs. Each is
+-- nil where the model does not scale it.
 function M.scaler_of_gradients(y, x, t)
   if not (y or x) then return nil end
   local d <const>, like <const> = t.shape[2], {dtype = t.dtype, device = t.device}
