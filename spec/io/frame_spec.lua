@@ -280,10 +280,8 @@ end)
 describe("lists of a frame", function()
   --- The code of the error of f() where only so many more bytes are free; nothing is held behind it.
   local function refused(bytes, f)
-    collectgarbage()
-    collectgarbage()
+    local old <const> = support.leave_room(bytes)
     local before <const> = gb.memory.report().used
-    local old <const> = gb.memory.limit(before + bytes)
     local ok <const>, err <const> = pcall(f)
     gb.memory.limit(old)
     collectgarbage()

@@ -35,9 +35,7 @@ describe("the choice of gb.gp.auto", function()
   end)
 
   it("weighs models that the limit does not even let it make", function()
-    collectgarbage()
-    collectgarbage()                                             -- what earlier choices made counts no more
-    local was <const> = gb.memory.limit(gb.memory.report().used + (6 << 20))
+    local was <const> = support.leave_room(6 << 20)
     local ok <const>, how <const> = pcall(chosen, 20000, 100, 2 ^ 22)
     gb.memory.limit(was)
     assert.is_true(ok, tostring(how))
