@@ -61,8 +61,8 @@ class = model.define{
   name = "gibbous.gp.svgp", maker = "gb.gp.svgp", what = "a variational model",
   public = {"kernel", "mean", "likelihood", "inducing", "q", "batch", "x", "y", "info", "solver",
     "update"}, parts = {"inducing", "q"},
-  -- batch: rows of a step; budget: bytes of a fit, nil: what there is
-  settings = {"batch"}, fields = {"budget"}, caches = {"budget"},
+  -- batch: rows of a step; budget: bytes of a fit, nil: what there is; search: of a fit on all rows (gp/svgp/all_rows.lua)
+  settings = {"batch"}, fields = {"budget", "search"}, caches = {"budget", "search"},
   posterior = posterior, observations = observations, settle = sparse.settle, units = sparse.units,
   words = {"svgp"}, read = read,
   text = function(self)
