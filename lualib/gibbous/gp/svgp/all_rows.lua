@@ -93,7 +93,7 @@ local USUAL <const> = 4
 local function searched(self, bytes)
   local f <const> = fields(self)
   local function cost()
-    local plan <close> = core.plan({whole.natural(self, 1)}, {budget = f.budget})
+    local plan <close> = core.plan(whole.natural(self, 1), {budget = f.budget})
     return {what = ("natural steps on %s"):format(counted(#f.x, "row")), bytes = plan.peak + 2 * bytes,
       minimum = plan.minimum + 2 * bytes, kept = bytes, seconds = plan.seconds and USUAL * plan.seconds}
   end

@@ -62,23 +62,24 @@ end
 -- Natural steps at most; the least rate of one; the part of the ELBO by which a step that changes it ends the search.
 local STEPS <const>, LEAST <const>, CLOSE <const> = 100, 2 ^ -20, 1e-10
 
---- -ELBO at the present q and, after a natural step of this rate, its whitened natural parameters, and L where q is not whitened.
+--- The tensors of a natural step of this rate on all rows: -ELBO before it, the whitened natural parameters after it, and L where
+-- q is not whitened.
 function M.natural(self, rate)
   local x <const>, y <const>, noise <const> = M.rows(self)
   local value <const>, precision <const>, shift <const>, L <const> = elbo.step(self, x, y, 1, rate, noise)
-  return value:detach(), precision:detach(), shift:detach(), not fields(self).q.whiten and L:detach() or nil
+  return {value:detach(), precision:detach(), shift:detach(), not fields(self).q.whiten and L:detach() or nil}
 end
 
 --- These, computed; nil and why where they have no values.
 local function computed(self, rate)
-  local value, precision, shift, L
+  local t
   local ok <const>, err <const> = pcall(function()
-    value, precision, shift, L = M.natural(self, rate)
-    within(fields(self).budget)(value, precision, shift, L)
+    t = M.natural(self, rate)
+    within(fields(self).budget)(table.unpack(t))
   end)
   if not ok and not raised.is(err, "not_pd", "nan") then error(err, 0) end
-  local v <const> = ok and value:item() or math.huge
-  if math.abs(v) < math.huge then return {value = v, precision = precision, shift = shift, L = L} end
+  local value <const> = ok and t[1]:item() or math.huge
+  if math.abs(value) < math.huge then return {value = value, precision = t[2], shift = t[3], L = t[4]} end
   return nil, err or core.error("nan", "the ELBO is not finite")
 end
 
