@@ -96,8 +96,9 @@ local function half_way(a, b)
 end
 
 --- Sets a full q to the best there is for the present parameters, by natural steps on all rows from the q there is. A step of rate
--- r goes the r-th part of the way in natural parameters, so where the ELBO falls q goes half of the way back, and further steps
--- have half the rate. Cost: a pass, O(n m^2), a step. Errors: nan, not_pd, where the q there is has no ELBO.
+-- r goes the r-th part of the way in natural parameters, so where the ELBO falls q goes half of the way back and the next step has
+-- half the rate; after one that raises it the rate is doubled, up to 1. Cost: a pass, O(n m^2), a step. Errors: nan, not_pd, where
+-- the q there is has no ELBO.
 function M.search(self)
   local q <const> = fields(self).q
   local rate, best, was = 1, math.huge, nil                          -- best: -ELBO of 'was', the last q that lowered it
@@ -106,7 +107,7 @@ function M.search(self)
     local gain <const>, close <const> = at and best - at.value or -math.huge, CLOSE * math.max(1, at and math.abs(at.value) or 0)
     if math.abs(gain) <= close then return end
     if gain > 0 then
-      was, best = M.state(q), at.value
+      was, best, rate = M.state(q), at.value, was and math.min(1, 2 * rate) or 1
       variational.put(q, at.precision, at.shift, at.L)
     elseif was == nil then
       error(err, 0)
