@@ -60,7 +60,7 @@ end
 -- The best q with other likelihoods ---------------------------------------------------------------------------------------------
 
 -- Natural steps at most; the least rate of one; the part of the ELBO by which a step that changes it ends the search.
-local STEPS <const>, LEAST <const>, CLOSE <const> = 100, 2 ^ -20, 1e-10
+local STEPS <const>, LEAST <const>, CLOSE <const> = 100, 2 ^ -20, 1e-11
 
 --- The tensors of a natural step of this rate on all rows: -ELBO before it, the whitened natural parameters after it, and L where
 -- q is not whitened.
