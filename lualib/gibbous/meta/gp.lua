@@ -399,6 +399,7 @@ function model:log_marginal_likelihood(o) end
 
 ---@class gibbous.model.plan.options
 ---@field budget? integer|string  bytes or "1 GiB"
+---@field method? "lbfgs"|"adam"|"sgd"  as of fit: a step of gb.gp.svgp takes a batch, or by "lbfgs" all rows
 ---@field objective? "mll"|"loo"  as of fit
 ---@field missing? "error"|"mask"  as of fit
 ---@field inputs? string[]  as of fit

@@ -80,7 +80,7 @@ local bounds = {}
 ---@field seed? integer  of the choice; default: 0
 
 --- A variational model: m inducing points, any likelihood, minibatches of any number of rows, from memory or
---- a file that gb.data.read maps. A full q moves by natural gradients, the rest by Adam. Computes in f64.
+--- a file that gb.data.read maps. A full q moves by natural gradients, the rest by Adam, or by L-BFGS on all rows. Computes in f64.
 --- Cost: a step takes O(m^2 (m + batch)) time and O(m (m + batch)) memory.
 ---@param o gibbous.gp.svgp.options
 ---@return gibbous.gp.svgp
@@ -103,31 +103,42 @@ function gb.gp.svgp(o) end
 local svgp = {}
 
 ---@class gibbous.gp.svgp.fit.options
----@field steps? integer  default: 1000, unless epochs or seconds are given
----@field epochs? number  in place of steps: passes over the rows
----@field seconds? number  a time limit, the last pass included
----@field batch? integer  rows of a step, at most n; default: the model's
+---@field method? "adam"|"lbfgs"  minibatches by Adam and natural gradients, or all rows at every evaluation by L-BFGS; default: "adam"
+---@field steps? integer  default: 1000, unless epochs or seconds are given; of "lbfgs" 200
+---@field epochs? number  of "adam", in place of steps: passes over the rows
+---@field seconds? number  a time limit, of "adam" the last pass included; "lbfgs" ends after the step at which so many have gone by
+---@field batch? integer  of "adam": rows of a step, at most n; default: the model's. "lbfgs" refuses it: budget bounds its windows of rows
 ---@field lr? number  of Adam, in units of log parameters and of the spread of x, falling to 0 as a cosine does; default: 0.02
----@field rate? number  of natural gradients, which move a full q, falling to a tenth; default: 0.1
----@field patience? number  epochs: the fit ends where the mean ELBO of the batches of so many is no better than that of as many before
----@field seed? integer  of the order of rows; default: 0
----@field polish? boolean  false: no last pass, which with Gaussian noise makes a full q the best there is; default: true
----@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, and stops the fit by returning false
+---@field rate? number  of "adam": of natural gradients, which move a full q, falling to a tenth; default: 0.1
+---@field patience? number  of "adam", epochs: the fit ends where the mean ELBO of the batches of so many is no better than that of as many before
+---@field seed? integer  of the order of rows, of "lbfgs" of its starts; default: 0
+---@field polish? boolean  of "adam", false: no last pass, which with Gaussian noise makes a full q the best there is; default: true
+---@field tol? number  of "lbfgs", as ftol, restarts, starts, resume: as of gb.gp.exact
+---@field ftol? number
+---@field restarts? integer
+---@field starts? table[]
+---@field resume? gibbous.info
+---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, of "lbfgs" of all rows with gradient_norm, and stops the fit by returning false
 ---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
 ---@field budget? integer|string  bytes or "1 GiB": every step is planned within it, or refused
 ---@field inputs? string[]  of a frame: the columns of x, by name
 
 --- Fits parameters, places and q: m:fit(x, y, o), or m:fit(o) to the data that the model holds. An epoch is a permutation of the rows
 --- that the seed fixes. The report's log_likelihood is the ELBO of all rows, its history that of the batches.
+--- method = "lbfgs": every evaluation is of all rows, streamed within the budget to the same bits; report, history and resumption are
+--- those of exact models. A full q is the best there is at every point: with Gaussian noise the ELBO is then the collapsed bound, with
+--- other likelihoods natural steps find q; another q moves with the parameters. m:plan{method = "lbfgs"} plans an evaluation.
 ---@param x gibbous.tensor  (n, d) or (n)
 ---@param y gibbous.tensor  (n)
 ---@param o gibbous.gp.svgp.fit.options?
 ---@return gibbous.info
---- Cost: a step takes O(m^2 (m + batch)), the last pass O(n m^2). Errors: option, shape, dtype, nan; refused, oom; not_pd.
+--- Cost: a step takes O(m^2 (m + batch)), the last pass O(n m^2); of "lbfgs" an evaluation two passes, O(n m^2), and one for each
+--- natural step. Errors: option, shape, dtype, nan; refused, oom; not_pd.
 ---```lua
 --- local x = gb.rand(300, 2, {seed = 1})
 --- local m = gb.gp.svgp{kernel = gb.kernels.rbf{}, inducing = 10, noise = 0.1}
 --- print(m:fit(x, (6 * x):sin():sum(2), {epochs = 2, batch = 100}).iterations)
+--- print(m:fit{method = "lbfgs", steps = 5}.log_likelihood)
 ---```
 function svgp:fit(x, y, o) end
 

@@ -2,10 +2,10 @@
 -- descent is that of all other models (gp/fit).
 --
 -- A full q does not take part in the descent: it is the best there is at every point, so that what falls is a function of the
--- parameters and places alone, and its slopes are those at a q that is held, as the ELBO has none by the best q. With Gaussian noise
--- that q has a closed form and the ELBO is the collapsed bound (gp/sgpr/bound.lua); with other likelihoods natural steps find it
--- (gp/svgp/whole.lua), from the q of the last point that the descent has accepted. The values of another q are parameters of the
--- descent like the rest.
+-- parameters and places alone. The ELBO has no slope by the best q, so the slopes of that function are those at a q that is held.
+-- With Gaussian noise that q has a closed form and the ELBO is the collapsed bound (gp/sgpr/bound.lua); with other likelihoods
+-- natural steps find it (gp/svgp/whole.lua), from the q of the last point that the descent has accepted. The values of another q
+-- are parameters of the descent like the rest.
 -- Source: Titsias (2009); Salimbeni, Eleftheriadis & Hensman (2018).
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
@@ -56,9 +56,9 @@ function M.objective(self)
   local f <const> = fields(self)
   if not is_full(f) then return whole.negative(self) end
   f.search = f.search or {state = whole.state(f.q)}
-  local value
+  local value, sums
   if is_closed(f) then
-    local p <const>, sums = bound.data(self, "vfe"), nil
+    local p <const> = bound.data(self, "vfe")
     value, sums = bound.objective(p, f.budget)
     whole.put(self, p, sums)
   else
