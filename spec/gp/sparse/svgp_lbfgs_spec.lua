@@ -116,8 +116,8 @@ describe("gb.gp.svgp by L-BFGS", function()
         return new{likelihood = gb.likelihoods[kind]{}, q = q, rank = q == "low_rank" and 3 or nil}
       end
       local one <const>, two <const> = make(), make()
-      local by_adam <const> = one:fit(x, values, {steps = 300})
-      local info <const> = two:fit(x, values, lbfgs{steps = 80})
+      local by_adam <const> = one:fit(x, values, {steps = 200})
+      local info <const> = two:fit(x, values, lbfgs{steps = 50})
       assert.is_true(info.log_likelihood >= by_adam.log_likelihood - 1e-2, ("%s, %s: %.4f, Adam %.4f"):format(kind, q,
         info.log_likelihood, by_adam.log_likelihood))
       assert.is_true(info.iterations > 3)
