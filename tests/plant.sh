@@ -1887,8 +1887,12 @@ lualib/gibbous/gp/svgp/all_rows.lua
 'svgp on all rows: q stays that of another point'
 
 lualib/gibbous/gp/svgp/all_rows.lua
-'s/if not ended then s.state = whole.state(f.q) end/s.state = whole.state(f.q)/'
+'s/if not ended then s.state, s.accepted = whole.state(f.q), true end/s.state, s.accepted = whole.state(f.q), true/'
 'svgp on all rows: a fit that goes on searches q from where it ended'
+
+lualib/gibbous/gp/svgp/all_rows.lua
+'s/^  f.search.raws = nil$//'
+'svgp on all rows: a search that was interrupted leaves its q'
 
 lualib/gibbous/gp/svgp/posterior.lua
 's/by == all_rows.name and all_rows.objective(self) or whole.negative(self)/whole.negative(self)/'

@@ -6,6 +6,7 @@ local fit <const> = require "gibbous.gp.svgp.fit"
 local gb <const> = require "gibbous"
 local posterior <const> = require "gibbous.gp.svgp.posterior"
 local support <const> = require "spec.support"
+local whole <const> = require "gibbous.gp.svgp.whole"
 local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
 
@@ -169,6 +170,29 @@ describe("gb.gp.svgp by L-BFGS", function()
     end
   end)
 
+  it("keeps its best point, and goes on, where it is interrupted while it searches q", function()
+    local o <const> = {likelihood = gb.likelihoods.poisson{}}
+    local straight <const> = new(o)
+    straight:fit(x, counts, lbfgs{steps = 4})
+    local natural <const> = whole.natural
+    for _, when in ipairs{2, 20, 24} do
+      local a <const>, calls = new(o), 0
+      whole.natural = function(...)
+        calls = calls + 1
+        if calls == when then core.raise("interrupted", "interrupted") end
+        return natural(...)
+      end
+      local ok <const>, info = pcall(a.fit, a, x, counts, lbfgs{steps = 4})
+      whole.natural = natural
+      assert.is_true(ok, tostring(info))
+      assert.is_true(info.interrupted)
+      if when > 2 then near(info.log_likelihood, (a:log_marginal_likelihood()), 1e-6) end
+      info = a:fit{resume = info}
+      assert.is_false(info.interrupted)
+      near(straight.info.value, info.value, when > 2 and 0 or 1e-9)
+    end
+  end)
+
   it("tells of steps, at which q is the best for the parameters", function()
     for _, case in ipairs{{{}, y}, {{likelihood = gb.likelihoods.poisson{}}, counts}} do
       local a <const>, seen <const> = new(case[1]), {}
@@ -200,15 +224,28 @@ describe("gb.gp.svgp by L-BFGS", function()
     assert.matches("^fit of 40 points, svgp on all rows: not converged", tostring(info))
   end)
 
+  it("finds q where nothing else is free", function()
+    local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = gb.param(0.8, {fixed = true}), variance = gb.param(1, {fixed = true})},
+      inducing = z, learn = false, likelihood = gb.likelihoods.poisson{}}
+    local info <const> = a:fit(x, counts, lbfgs())
+    assert.same({"none", true, "there is no free parameter"}, {info.method, info.converged, info.reason})
+    near(info.log_likelihood, (a:log_marginal_likelihood()), 1e-6)
+  end)
+
   it("starts where it is told to, and keeps the best", function()
     local a <const> = new{likelihood = gb.likelihoods.poisson{}}
-    local info <const> = a:fit(x, counts, lbfgs{steps = 8, restarts = 1, seed = 1,
+    local info = a:fit(x, counts, lbfgs{steps = 8, restarts = 1, seed = 1,
       starts = {{["kernel.lengthscale"] = {0.01, 0.01}}}})
     assert.equal(2, info.restarts)
     local alone <const> = new{likelihood = gb.likelihoods.poisson{}}
     alone:fit(x, counts, lbfgs{steps = 8})
     assert.is_true(info.log_likelihood >= alone.info.log_likelihood)
     near(info.log_likelihood, (a:log_marginal_likelihood()), 1e-6)
+    for _, case in ipairs{{{}, y}, {{likelihood = gb.likelihoods.poisson{}}, counts}} do
+      local b <const> = new(case[1])                                 -- whose last start is the worse
+      info = b:fit(x, case[2], lbfgs{steps = 1, starts = {{["kernel.lengthscale"] = {0.01, 0.01}}}})
+      near(info.log_likelihood, (b:log_marginal_likelihood()), 1e-6)
+    end
   end)
 
   it("counts priors, scales data, takes f32 and mapped files, and leaves out missing rows", function()

@@ -22,8 +22,8 @@ local whole <const> = require "gibbous.gp.svgp.whole"
 local M <const> = {name = "svgp on all rows"}
 local fields <const> = model.fields
 
--- The field 'search' of a model with a full q: {state, raws}: the q from which searches begin, and the unconstrained values of all
--- other parameters that q is the best for.
+-- The field 'search' of a model with a full q: {state, accepted, raws}: the q from which searches begin, whether it is that of a point
+-- which a descent has accepted, and the unconstrained values of all other parameters that q is the best for, nil while it is sought.
 
 --- The unconstrained values of all parameters of a model but q's.
 local function parameters(f)
@@ -56,6 +56,7 @@ function M.objective(self)
   local f <const> = fields(self)
   if not is_full(f) then return whole.negative(self) end
   f.search = f.search or {state = whole.state(f.q)}
+  f.search.raws = nil
   local value, sums
   if is_closed(f) then
     local p <const> = bound.data(self, "vfe")
@@ -75,19 +76,19 @@ end
 function M.settle(self, ended)
   local f <const>, s <const> = fields(self), fields(self).search
   if f.active ~= M.name or not s then return end
-  if s.raws == nil then return whole.restore(f.q, s.state) end          -- interrupted before the first value
+  if not (s.raws or s.accepted) then return whole.restore(f.q, s.state) end     -- interrupted before the first value
   local now <const> = parameters(f)
-  if not equal(now, s.raws) then
+  if not (s.raws and equal(now, s.raws)) then
     if is_closed(f) then whole.polish(self) else search(self) end
     s.raws = now
   end
-  if not ended then s.state = whole.state(f.q) end
+  if not ended then s.state, s.accepted = whole.state(f.q), true end
 end
 
 -- Plans -------------------------------------------------------------------------------------------------------------------------
 
 -- Natural steps that a search usually takes.
-local USUAL <const> = 4
+local USUAL <const> = 7
 
 --- What stands for such a search in plans: a step at a time, beside the q before it and that of the last point; q stays.
 local function searched(self, bytes)
