@@ -225,8 +225,9 @@ describe("gb.gp.svgp by L-BFGS", function()
   end)
 
   it("finds q where nothing else is free", function()
-    local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = gb.param(0.8, {fixed = true}), variance = gb.param(1, {fixed = true})},
-      inducing = z, learn = false, likelihood = gb.likelihoods.poisson{}}
+    local one <const> = gb.param(1, {fixed = true})
+    local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = one, variance = one}, inducing = z, learn = false,
+      likelihood = gb.likelihoods.poisson{}}
     local info <const> = a:fit(x, counts, lbfgs())
     assert.same({"none", true, "there is no free parameter"}, {info.method, info.converged, info.reason})
     near(info.log_likelihood, (a:log_marginal_likelihood()), 1e-6)

@@ -22,8 +22,9 @@ local whole <const> = require "gibbous.gp.svgp.whole"
 local M <const> = {name = "svgp on all rows"}
 local fields <const> = model.fields
 
--- The field 'search' of a model with a full q: {state, accepted, raws}: the q from which searches begin, whether it is that of a point
--- which a descent has accepted, and the unconstrained values of all other parameters that q is the best for, nil while it is sought.
+-- The field 'search' of a model with a full q: {state, accepted, raws}: the q from which searches begin, whether it is that of a
+-- point which a descent has accepted, and the unconstrained values of all other parameters that q is the best for, nil while it is
+-- sought.
 
 --- The unconstrained values of all parameters of a model but q's.
 local function parameters(f)
