@@ -13,9 +13,9 @@
 #define BUDGETS 20
 #define FEWEST 3   /* running steps */
 #define ORDERS 600 /* a graph with more orders of its steps is passed over */
-#define FORMS 4096
+#define FORMS 16384
 #define OUTPUTS 3
-#define OWN 256
+#define OWN 1024
 
 /* -- graphs */
 
@@ -223,13 +223,13 @@ static void find_cutting (search *x, const int *seed, gb_cut_rules rules) {
   assert_true(x->nown < OWN);
 }
 
-/* Every axis of every leaf, in one loop and in several. */
+/* Every axis of every leaf and of every result, in one loop and in several. */
 static void find_cuttings (search *x) {
   const gb_lowered *low = x->p->prog->low;
   int *seed = malloc((size_t)low->nbufs * sizeof *seed);
   for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
   for (int b = 0; b < low->nbufs; b++)
-    for (int k = 0; low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++) {
+    for (int k = 0; k < low->buf[b].shape.ndim; k++) {
       seed[b] = k;
       find_cutting(x, seed, (gb_cut_rules){0});
       for (int i = 0; i < 4; i++) {
