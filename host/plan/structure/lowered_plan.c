@@ -106,7 +106,7 @@ static gb_status look_at_results (const gb_lowered *low, int *seed, bool math, g
     for (int i = 0; i < low->step[s].nout; i++) {
       const int b = low->step[s].out[i];
       for (int k = 0; k < low->buf[b].shape.ndim && tries < GB_SOURCES; k++) {
-        if (low->buf[b].shape.dim[k] < 2 || (!gb_is_short(low) && is_known_axis(found, b, k))) continue;
+        if (low->buf[b].shape.dim[k] < 2 || is_known_axis(found, b, k)) continue;
         tries++;
         GB_TRY(look_along(low, b, k, seed, math, rules, found, err));
       }
