@@ -187,11 +187,12 @@ end
 
 function verbs.ls(words)
   local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
+  local class <const> = look.class(o)
   local self <close> = look.open(where, o)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
   local lost <const> = self:lost()
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
-    if not o.class or t.class == o.class then
+    if not class or t.class == class then
       rows[#rows + 1] = {tostring(t.number), text.params(t.params),
         (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
@@ -226,12 +227,18 @@ end
 function verbs.rerun(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"},
     "SCRIPT|STORE")
+  local class <const> = look.class(o)
+  if not class and not o.failed and #rest == 0 then
+    core.raise("option", "it needs numbers of trials, --failed or --class CLASS")
+  end
   local study <const> = store.is(where) and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  local numbers <const> = {}
+  for i, word in ipairs(rest) do numbers[i] = look.trial(self, word).number end
   local n = 0
-  if o.class then n = self:again("wanted = 1 AND class = ?", o.class)
+  if class then n = self:again("wanted = 1 AND class = ?", class)
   elseif o.failed then n = self:again "wanted = 1 AND state = 'failed'" end
-  for _, number in ipairs(rest) do n = n + self:again("number = ?", math.tointeger(tonumber(number))) end
+  for _, number in ipairs(numbers) do n = n + self:again("number = ?", number) end
   print(("%d trials are pending again; gibbous sweep run runs them"):format(n))
   return true
 end

@@ -1,5 +1,6 @@
 --- The verbs of `gibbous sweep` that look at a store and change nothing in it.
 local core <const> = require "gibbous.core"
+local failure <const> = require "gibbous.sweep.failure"
 local results <const> = require "gibbous.sweep.results"
 local script <const> = require "gibbous.sweep.script"
 local store <const> = require "gibbous.sweep.store"
@@ -28,6 +29,9 @@ local function one_of(value, list, name)
   end
   core.raise("option", ("--%s is one of %s, got '%s'"):format(name, table.concat(list, ", "), value))
 end
+
+--- The class of --class, nil where it is not given.
+function M.class(o) return o.class and one_of(o.class, failure.classes, "class") end
 
 --- Prints a text, or writes it where --out says.
 local function give(text, path)
