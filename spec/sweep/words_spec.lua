@@ -74,3 +74,50 @@ describe("a word that names nothing", function()
     assert.matches("\n#SBATCH --partition=long,short.2\n", (s:sweep("slurm", "--partition", "long,short.2")), 1, true)
   end)
 end)
+
+describe("the words of a look", function()
+  local s
+  setup(function()
+    s = new([[space = {["two words"] = {1, 2}, b = {1, 2}}, metric = "v", run = function(p)
+        return {v = p.b + p["two words"]}
+      end]], "local more = ...")
+    assert.equal(0, select(3, s:sweep "run"))
+  end)
+  teardown(function() s:remove() end)
+
+  local process <const> = require "spec.process"
+
+  local function refused(words, ...)
+    local out <const>, err <const>, code <const> = process.run{"sweep", ...}
+    assert.equal(1, code, out)
+    assert.matches(words, err, 1, true)
+  end
+
+  it("that nothing takes are refused", function()
+    for _, verb in ipairs{"ls", "export", "table", "plot", "watch", "report"} do
+      refused("nothing is expected behind STORE, got 'extra'", verb, s.store, "extra")
+    end
+    refused("it shows one trial, got 2 numbers", "show", s.store, "1", "2")
+    refused("--level is between 0 and 1, got 2", "table", s.store, "--level", "2")
+    refused("two parameters, got 'b' twice", "plot", s.store, "--kind", "heat", "--x", "b", "--y", "b")
+  end)
+
+  it("name parameters with blanks", function()
+    local out <const>, err <const>, code <const> = s:sweep("table", "--rows", "two words, b", "--fmt", "csv")
+    assert.equal(0, code, err)
+    assert.matches("^two words,b,metric", out)
+  end)
+
+  it("say a limit before anything is kept", function()
+    local store <const> = s:path "none"
+    refused("the limit must be above 0", "run", s.script, "--store", store, "--limit", "0")
+    assert.is_false(require "gibbous.core".file_exists(store))
+  end)
+
+  it("behind a script are the script's, as for run", function()
+    local twin <close> = new([[space = {a = ... == "more" and {1, 2, 3} or {1}}, metric = "v", run = function(p) return {v = p.a} end]])
+    local out <const>, err <const>, code <const> = twin:sweep("plan", "more")
+    assert.equal(0, code, err)
+    assert.matches("3", out, 1, true)
+  end)
+end)

@@ -96,11 +96,13 @@ local function proposer(study, self)
   end) or nil
 end
 
+local LIMIT <const> = "gibbous sweep: the limit"
+
 local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
   local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
-    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), devices = devices.of(study, o.limit or study.limit),
+    limit = machine.limit(o.limit or study.limit, LIMIT), devices = devices.of(study, o.limit or study.limit),
     keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
 end
@@ -111,6 +113,7 @@ local function run(words, alone)
   core.heed()
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
+  machine.limit(o.limit or study.limit, LIMIT)       -- a mistake is told before anything is kept
   local folder <const> = script.folder(study, o.store)
   local carrier <const> = o.journal and "journal" or nil
   local held <close> = alone and lock(folder, carrier) or nil
@@ -186,9 +189,9 @@ end
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
 function verbs.ls(words)
-  local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
   local class <const> = look.class(o)
-  local self <close> = look.open(where, o)
+  local self <close> = look.open(where, o, rest)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
   local lost <const> = self:lost()
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
@@ -207,15 +210,14 @@ end
 function verbs.show(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string"}, "SCRIPT|STORE", "N")
   local self <close> = look.open(where, o)
-  local t <const> = self:trials("number = ?", math.tointeger(tonumber(rest[1])))[1]
-  if not t then core.raise("index", ("there is no trial %s in %s"):format(rest[1], self.folder)) end
-  print(require "gibbous.sweep.page"(self, t))
+  if #rest > 1 then core.raise("option", ("it shows one trial, got %d numbers"):format(#rest)) end
+  print(require "gibbous.sweep.page"(self, look.trial(self, rest[1]).row))
   return true
 end
 
 function verbs.plan(words)
-  local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
-  local study <const>, code <const> = script.load(path)
+  local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
   local limit, device = machine.limit(o.limit or study.limit, "the limit"), nil
   for i, d in ipairs(devices.of(study, o.limit or study.limit) or {}) do      -- what fits one of them fits
     if i == 1 or d.limit > limit then limit, device = d.limit, d.name end
