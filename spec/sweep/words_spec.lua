@@ -121,3 +121,19 @@ describe("the words of a look", function()
     assert.matches("3 trials of 3 cells", out, 1, true)
   end)
 end)
+
+describe("a signal while a script is read", function()
+  for signal, statuses in pairs{INT = {130, 130}, TERM = {143, 99}, USR1 = {99, 99}} do
+    it("ends a run and a worker with the status of any time: " .. signal, function()
+      local s <close> = new([[space = {a = {1}}, run = function() return 1 end]], ([[
+        io.popen "kill -%s $PPID":close()
+        for _ = 1, 1000000 do end]]):format(signal))
+      for i, verb in ipairs{"run", "work"} do
+        local _, err <const>, code <const> = s:sweep(verb)
+        assert.equal(statuses[i], code, err)
+        assert.matches("the same line goes on from here", err, 1, true)
+      end
+      if signal == "INT" then assert.equal(130, (select(3, s:sweep "ls"))) end
+    end)
+  end
+end)

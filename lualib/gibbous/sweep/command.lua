@@ -107,10 +107,17 @@ local function coordinate(study, self, path, o, rest, stays)
     words = rest, more = more, stays = stays})
 end
 
+--- Says which signal asked for the end, and gives the status for it: a worker's says that it may be started again.
+local function asked_to_end(alone)
+  local signal <const> = core.heeded()
+  io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
+    or "interrupted"))
+  return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
+end
+
 --- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is
--- nearly over; TERM) gives running trials back; a worker's status then says that it may be started again.
-local function run(words, alone)
-  core.heed()
+-- nearly over; TERM) gives running trials back.
+local function run_study(words, alone)
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   machine.limit(o.limit or study.limit, LIMIT)       -- a mistake is told before anything is kept
@@ -123,19 +130,22 @@ local function run(words, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
-    if not raised.is(result, "interrupted") then
-      io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
-      if not raised.is(result, "io") then error(result, 0) end               -- a mistake
-      io.stderr:write(("gibbous: %s\n"):format(result))
-      return UNFINISHED
-    end
-    local signal <const> = core.heeded()
-    io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
-      or "interrupted"))
-    return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
+    if raised.is(result, "interrupted") then return asked_to_end(alone) end
+    io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
+    if not raised.is(result, "io") then error(result, 0) end               -- a mistake
+    io.stderr:write(("gibbous: %s\n"):format(result))
+    return UNFINISHED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
   return (result.halted or text.tally(self).failed > 0) and UNFINISHED or true
+end
+
+local function run(words, alone)
+  core.heed()
+  local ok <const>, result <const> = pcall(run_study, words, alone)
+  if ok then return result end
+  if not raised.is(result, "interrupted") then error(result, 0) end
+  return asked_to_end(alone)                         -- while the script was read, or the study entered in its store
 end
 
 function verbs.run(words) return run(words, true) end
