@@ -301,26 +301,31 @@ end
 local FEW <const>, FIRST <const> = 500, 30
 
 --- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed, within a budget: where steps on
--- batches begin. The rows do not depend on the budget, or the bits of the fit would.
-local function begin_with_few(self, o, budget)
+-- batches begin. The rows do not depend on the budget, or the bits of the fit would. open: the parameters without given values, which
+-- they stay where that is refused. True: Ctrl-C stopped it.
+local function begin_with_few(self, o, budget, open)
   local f <const> = fields(self)
   local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
   local few <const> = exact.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = "direct"}
   local function take(t) return t:index(1, rows):to(WIDE):eval() end
-  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed, budget = budget})
-  if ok or descent.is_failed_start(err) then return end
+  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed, budget = budget,
+    seconds = o.seconds})
+  if ok then return err.interrupted and not (o.seconds and err.seconds >= o.seconds) end
+  if descent.is_failed_start(err) then return false end
+  for _, p in ipairs(open) do param.set_open(p, true) end
   if not raised.is(err, "refused") then error(err, 0) end
   core.raise("refused", ("%s. This is the first fit, an exact one to %d of the rows, of parameters without given values: with values "
     .. "for those of kernel, mean and noise it is left out"):format(err.message, FEW), {need = err.need, have = err.have,
     minimum = err.minimum})
 end
 
---- Has any free parameter of kernel, mean and noise no given value?
-local function is_open(list)
+--- The free parameters of kernel, mean and noise that have no given value.
+local function open_of(list)
+  local out <const> = {}
   for _, p in ipairs(list) do
-    if param.is_open(p) and not p.fixed then return true end
+    if param.is_open(p) and not p.fixed then out[#out + 1] = p end
   end
-  return false
+  return out
 end
 
 -- The share of a step that a pass of sums takes, a row.
@@ -332,10 +337,10 @@ local function fit(self, o, budget, masked)
   f.budget = budget
   local floor <const> = f.likelihood:set_floor(f.y)
   local everything <const> = param.collect(self)
-  local n <const>, open <const> = #f.x, is_open(everything)
+  local n <const>, open <const>, stopped = #f.x, open_of(everything), false
   starts.begin(self, everything, nil)
-  if open and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
-    begin_with_few(self, o, budget)
+  if #open > 0 and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
+    stopped = begin_with_few(self, o, budget, open)
     f.likelihood:set_floor(f.y)
   end
   local b <const> = M.batch_size(self, o, n)
@@ -349,6 +354,7 @@ local function fit(self, o, budget, masked)
   f.active, f.state = "svgp", nil
   local reason, k = "step limit reached", 0
   local ok <const>, err <const> = pcall(model.posterior(self).guarded, self, "fit", function()
+    if stopped then error(core.error("interrupted", "interrupted"), 0) end
     reason, k = descend(self, o, run, start, steps)
   end)
   core.fit_end()
