@@ -350,11 +350,13 @@ describe("gb.gp.svgp", function()
   end)
 
   it("names the row of y that has no density, and what may help", function()
-    local counts <const> = gb.where(i:eq(6), 1e308, 3.0):eval()
-    local a <const> = new{likelihood = gb.likelihoods.poisson{}}
-    local err <const> = raises("nan", "fit: the ELBO of step 1 is not finite: row 7 of y, 1e+308, has no finite log density where f "
-      .. "has mean 0 and variance 1.3; gb.means.constant() begins at the level of y", a.fit, a, x, counts, {steps = 2})
-    assert.matches("row 7", err.message)
+    local a <const> = new{likelihood = gb.likelihoods.poisson{}, mean = function(p) return 800.0 * p:select(2, 1):gt(0.99) end}
+    a:fit(x, (i + 2):floor(), {steps = 0})
+    local at_fault <const> = x:select(2, 1):gt(0.99):to{dtype = "f64"}:argmax():item()
+    raises("nan", ("fit: the ELBO of step 1 is not finite: row %d of y, %d, has no finite log density where f has mean "):format(
+      at_fault, at_fault + 1), a.fit, a, {steps = 2})
+    raises("option", "row 3 of y is 1e+16, expected a count, 0 or more; f64 has every whole number up to 2^53", a.fit, a,
+      x, gb.where(i:eq(2), 1e16, 3.0))
   end)
 
   it("keeps the first fit within a budget, or refuses it and says what does without", function()

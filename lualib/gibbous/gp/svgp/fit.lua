@@ -171,8 +171,8 @@ end
 --- Raises for a step k whose ELBO on a batch b is not finite. rows: the numbers of its rows, nil: all.
 local function not_finite(self, o, run, k, b, rows)
   local fault <const> = natural.row_at_fault(self, b, function(i) return rows and rows:select(1, i):item() or i end, run.realise)
-  local gaussian <const> = run.gaussian and "gb.data.standardize brings y to 1" or "gb.means.constant() begins at the level of y"
-  core.raise("nan", ("fit: the ELBO of step %d is not finite: %s"):format(k, fault and ("%s; %s"):format(fault, gaussian)
+  core.raise("nan", ("fit: the ELBO of step %d is not finite: %s"):format(k, fault
+    and fault .. "; other values of mean, kernel and q (m:set) take f nearer to y"
     or ("a smaller lr, now %g, or rate, now %g, may keep it so"):format(o.lr, o.rate)))
 end
 
@@ -328,6 +328,21 @@ local function open_of(list)
   return out
 end
 
+-- Standard deviations of the prior between the mean function and the level that y asks of f, from which q begins at that level.
+local OFF <const> = 3
+
+--- Gives a q that has not moved a mean at the level that the likelihood expects of f for y, where the prior hardly has it: a natural
+-- step, or Adam, would take long from there.
+local function begin_at_level(self)
+  local f <const> = fields(self)
+  local box <const> = f.q.kind == "full" and f.q.shift or f.q.mean
+  if likelihoods.is_gaussian(f.likelihood) or f.q.latents or not box.value:eq(0):all() then return end
+  local at <const> = bound.places(self, f.inducing.points.value)
+  local off <const> = f.likelihood:scales(f.y:to(WIDE)).level - f.mean(at.z) + core.zeros(f.q.count, WIDE)
+  if not (off / at.Kzz:diagonal():sqrt()):abs():ge(OFF):any() then return end
+  box.raw = f.q.whiten and core.linalg.triangular_solve(at.L, off) or off
+end
+
 -- The share of a step that a pass of sums takes, a row.
 local PASS <const> = 0.4
 
@@ -343,6 +358,7 @@ local function fit(self, o, budget, masked)
     stopped = begin_with_few(self, o, budget, open)
     f.likelihood:set_floor(f.y)
   end
+  begin_at_level(self)
   local b <const> = M.batch_size(self, o, n)
   local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
