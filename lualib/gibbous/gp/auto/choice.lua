@@ -88,46 +88,15 @@ function M.text(c)
   return ("%s, %s"):format(time_text(c.seconds), bytes_text(c.bytes or 0))
 end
 
---- The number of places of a variational model, nil: no size fits; and the cost of it, or of the smallest.
-local function batches_of(make, x, y, seconds, budget, gaussian)
-  local n <const>, d <const>, kernel <const> = #x, x.shape[2], make("svgp", 1).kernel
-  return largest(function(m)
-    local c <const> = planned(make, "svgp", m, x, y, budget, STEPS)
-    c.pass = pass_of(kernel, n, m, d)
-    if c.seconds and c.pass and gaussian then c.seconds = c.seconds + PASSES * c.pass end
-    return c
-  end, n, seconds)
-end
-
---- The choice of a variational model by what batches_of gave. Raises refused where the smallest does not fit.
-local function variational(found, batches, n, budget, costs)
-  if not found and batches.refused then
-    core.raise("refused", ("fit: the smallest model, of %s, needs %s"):format(counted(SIZES[#SIZES], "inducing point"),
-      M.text(batches):gsub("^needs ", "")), {minimum = batches.minimum, have = budget, need = batches.minimum})
-  end
-  local m <const> = found or math.min(SIZES[#SIZES], n)
-  local places <const> = counted(m, "inducing point")
-  local unknown <const> = not batches.refused and batches.seconds == nil
-  return {kind = "svgp", inducing = m, costs = costs, step = batches.step, pass = batches.pass,
-    reason = unknown and ("no time is known of a step here, so these are the fewest, %s"):format(places)
-      or ("%s, in batches, are as many as time and memory allow"):format(places)}
-end
-
---- A variational model in any case, as M.decide gives it: its size is by time and memory.
-function M.variational(make, x, y, seconds, budget)
-  core.know_rates()
-  local found <const>, batches <const> = batches_of(make, x, y, seconds, budget, false)
-  return variational(found, batches, #x, budget, {svgp = batches})
-end
-
 --- {kind, inducing, reason, costs, step}: 'kind' is "exact", "iterative", "laplace", "sgpr" or "svgp"; costs by kind; step: seconds
--- that a step of it is predicted to take; pass: a pass over the rows. make(kind, m) gives a model without data.
-function M.decide(make, x, y, seconds, budget, gaussian)
+-- that a step of it is predicted to take; pass: a pass over the rows. make(kind, m) gives a model without data; first: the most
+-- exact kind for the likelihood, "exact", "laplace" or "svgp".
+function M.decide(make, x, y, seconds, budget, first)
   core.know_rates()
-  local n <const>, costs <const> = #x, {}
-  local first <const> = gaussian and "exact" or "laplace"
-  costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS)
-  if fits(costs[first], PART * seconds) then
+  local n <const>, d <const>, costs <const> = #x, x.shape[2], {}
+  local gaussian <const> = first == "exact"
+  if first ~= "svgp" then costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS) end
+  if costs[first] and fits(costs[first], PART * seconds) then
     return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits",
       costs = costs, step = costs[first].step}
   end
@@ -144,13 +113,29 @@ function M.decide(make, x, y, seconds, budget, gaussian)
     by_bound, collapsed = largest(function(m) return planned(make, "sgpr", m, x, y, budget, EVALUATIONS) end, n, PART * seconds)
     costs.sgpr = collapsed
   end
-  local by_batches <const>, batches <const> = batches_of(make, x, y, seconds, budget, gaussian)
+  local kernel <const> = make("svgp", 1).kernel
+  local by_batches <const>, batches <const> = largest(function(m)
+    local c <const> = planned(make, "svgp", m, x, y, budget, STEPS)
+    local pass <const> = pass_of(kernel, n, m, d)
+    c.pass = pass
+    if c.seconds and pass and gaussian then c.seconds = c.seconds + PASSES * pass end
+    return c
+  end, n, seconds)
   costs.svgp = batches
   if by_bound and by_bound >= (by_batches or 0) then
     return {kind = "sgpr", inducing = by_bound, costs = costs, step = collapsed.step,
       reason = ("%s are as many as time and memory allow"):format(counted(by_bound, "inducing point"))}
   end
-  return variational(by_batches, batches, n, budget, costs)
+  if not by_batches and batches.refused then
+    core.raise("refused", ("fit: the smallest model, of %s, needs %s"):format(counted(SIZES[#SIZES], "inducing point"),
+      M.text(batches):gsub("^needs ", "")), {minimum = batches.minimum, have = budget, need = batches.minimum})
+  end
+  local m <const> = by_batches or math.min(SIZES[#SIZES], n)
+  local places <const> = counted(m, "inducing point")
+  local unknown <const> = not batches.refused and batches.seconds == nil
+  return {kind = "svgp", inducing = m, costs = costs, step = batches.step, pass = batches.pass,
+    reason = unknown and ("no time is known of a step here, so these are the fewest, %s"):format(places)
+      or ("%s, in batches, are as many as time and memory allow"):format(places)}
 end
 
 return M

@@ -43,8 +43,7 @@ local function decide(self, x, y, classes, o)
     return kind == "laplace" and laplace(parts) or svgp(parts)
   end
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or core.memory.room()
-  local by <const> = classes > 2 and choice.variational or choice.decide
-  local how <const> = by(make, x, y, o.seconds or SECONDS, budget, false)
+  local how <const> = choice.decide(make, x, y, o.seconds or SECONDS, budget, classes > 2 and "svgp" or "laplace")
   local costs <const> = {}
   for _, kind in ipairs{"laplace", "svgp"} do
     if how.costs[kind] then costs[#costs + 1] = ("%s %s"):format(kind, choice.text(how.costs[kind])) end

@@ -42,7 +42,7 @@ function methods.bounds(self)
     core.raise("option", ("bounds: they are known with Gaussian noise; m:log_marginal_likelihood() is the ELBO of '%s'"):format(
       f.likelihood.kind))
   end
-  return posterior.guarded(self, "bounds", function() return bound.between(self) end)
+  return posterior.guarded(self, "bounds", function() return bound.between(self, fit.of_pass(self)) end)
 end
 
 local class

@@ -46,14 +46,20 @@ local function moments(p, q, Ua, V)
   return mean, q.latents and left:unsqueeze(2) + own:t() or left + own
 end
 
---- -ELBO of rows x, y, each counted 'scale' times, as an expression of everything.
-function M.negative(self, x, y, scale, noise)
+--- E_q log p of each row (n), mean and variance of f there, and what q says of whitened values, as expressions of everything.
+function M.rows_of(self, x, y, noise)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)
   local q <const> = variational.at(f.q, at)
   local p <const> = M.rows(self, at, x, y, noise)
   local mean <const>, var <const> = moments(p, q, pull(p, q))
-  return q.kl - scale * expected(f, x, y, mean, var, noise):sum()
+  return expected(f, x, y, mean, var, noise), mean, var, q
+end
+
+--- -ELBO of rows x, y, each counted 'scale' times, as an expression of everything.
+function M.negative(self, x, y, scale, noise)
+  local each <const>, _, _, q <const> = M.rows_of(self, x, y, noise)
+  return q.kl - scale * each:sum()
 end
 
 -- Steps ---------------------------------------------------------------------------------------------------------------------------
@@ -70,7 +76,8 @@ local function bend(x, slope) return core.with_slope(core.zeros(slope.shape), x,
 
 --- -ELBO of rows, its slopes written out, and the natural parameters after a step of this rate: of a whitened full q. Of C latent
 -- functions, which share K and m, the slopes by these are sums over them; slopes by variance that the rounding of draws made
--- positive do not count in the natural parameters, since log p is concave.
+-- positive do not count in the natural parameters, since log p is concave. Last, of noise that is not Gaussian, the largest distance
+-- of a row's f to the peak of the parabola that the step takes log p for (svgp/natural.lua).
 function M.step(self, x, y, scale, rate, noise)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)
@@ -96,7 +103,8 @@ function M.step(self, x, y, scale, rate, noise)
   local of_Kzz <const> = triangular_solve(at.L, turned:t(), back)
   local value <const> = q.kl:detach() - total
     - bend(p.K, triangular_solve(at.L, T, back)) + bend(at.Kzz, of_Kzz) - bend(p.m, over(g)) - bend(p.k, over(h))
-  return value, precision, shift, at.L
+  local reach <const> = not likelihoods.is_gaussian(f.likelihood) and (g / (2 * natural)):abs():max() or nil
+  return value, precision, shift, at.L, reach
 end
 
 return M

@@ -16,6 +16,7 @@ local exact <const> = require "gibbous.gp.exact.class"
 local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
+local natural <const> = require "gibbous.gp.svgp.natural"
 local new_report <const> = require "gibbous.gp.fit.report"
 local observations <const> = require "gibbous.gp.observations"
 local options <const> = require "gibbous.options"
@@ -86,20 +87,21 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: -ELBO with priors, its slopes by the free parameters, and of a full q the natural
--- parameters after a step of this rate.
+--- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the free parameters, and of a full q
+-- the natural parameters after a step of this rate, with their reach (svgp/natural.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
   local f <const> = fields(self)
   local full <const> = f.q.kind == "full"
-  local value, precision, shift, L
-  if full then value, precision, shift, L = elbo.step(self, x, y, scale, rate, noise) end
+  local value, precision, shift, L, reach
+  if full then value, precision, shift, L, reach = elbo.step(self, x, y, scale, rate, noise) end
   if not (full and f.q.whiten) then value = elbo.negative(self, x, y, scale, noise) end
+  local own <const> = value
   local prior <const>, raws <const> = param.log_prior(list), {}
   if prior then value = value - prior end
   for i, p in ipairs(list) do raws[i] = p.raw end
   local slopes <const> = #raws > 0 and core.grad(value, raws, {unused = "zero"}) or {}
-  return {value = value:detach(), slopes = slopes, precision = precision and precision:detach(), shift = shift and shift:detach(),
-    L = L and L:detach()}
+  return {value = value:detach(), bound = own:detach(), slopes = slopes, precision = precision and precision:detach(),
+    shift = shift and shift:detach(), L = L and L:detach(), reach = reach and reach:detach()}
 end
 
 --- The free parameters of a model.
@@ -109,9 +111,9 @@ function M.free(self)
   return out
 end
 
-local function put(self, t, moved, run)
-  local f <const> = fields(self)
-  if t.precision then variational.put(f.q, t.precision, t.shift, t.L) end
+--- Takes a step on a batch b.
+local function put(self, t, moved, run, b)
+  if t.precision then natural.move(self, t, b, run.realise) end
   for _, one in ipairs(moved) do
     one.p.raw = one.raw
     run.moments[one.p] = {m = one.m, v = one.v}
@@ -120,7 +122,7 @@ end
 
 --- All tensors that a step computes, as a list.
 local function everything(t, moved)
-  local all <const> = {t.value, t.precision, t.shift, t.L}
+  local all <const> = {t.value, t.bound, t.precision, t.shift, t.L, t.reach}
   for _, one in ipairs(moved) do
     table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
   end
@@ -166,22 +168,29 @@ function M.planned(self)
   return all
 end
 
+--- Raises for a step k whose ELBO on a batch b is not finite. rows: the numbers of its rows, nil: all.
+local function not_finite(self, o, run, k, b, rows)
+  local fault <const> = natural.row_at_fault(self, b, function(i) return rows and rows:select(1, i):item() or i end, run.realise)
+  core.raise("nan", ("fit: the ELBO of step %d is not finite: %s"):format(k, fault
+    and fault .. "; other values of mean, kernel and q (m:set) take f nearer to y"
+    or ("a smaller lr, now %g, or rate, now %g, may keep it so"):format(o.lr, o.rate)))
+end
+
 --- Step k: the value before it. Computes everything at once.
 local function step(self, o, run, k, share)
   local n <const>, b <const> = #fields(self).x, run.batch
   local fall <const> = 0.5 * (1 + math.cos(math.pi * share))
   local rate = o.rate * math.max(fall, LEAST)
   if run.gaussian then rate = math.max(rate, 1 / k) end
-  local x <const>, y <const>, noise <const> = batch(self, b < n and M.rows_of(k, b, n, o.seed, run.known) or nil)
+  local rows <const> = b < n and M.rows_of(k, b, n, o.seed, run.known) or nil
+  local x <const>, y <const>, noise <const> = batch(self, rows)
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, rate)
   local moved <const> = adam(run, run.list, t.slopes, o.lr * fall, k)
   run.realise(table.unpack(everything(t, moved)))
   local value <const> = t.value:item()
-  if value ~= value or math.abs(value) == math.huge then
-    core.raise("nan", ("fit: the ELBO of step %d is not finite; a smaller lr, now %g, or rate, now %g, may keep it so"):format(k,
-      o.lr, o.rate))
-  end
-  put(self, t, moved, run)
+  local own <const> = {x = x, y = y, noise = noise, scale = n / b}
+  if value ~= value or math.abs(value) == math.huge then not_finite(self, o, run, k, own, rows) end
+  put(self, t, moved, run, own)
   return value
 end
 
@@ -189,7 +198,7 @@ end
 local PASS_BYTES <const> = 1 << 28
 
 --- The bytes that a pass over all rows may take.
-local function of_pass(self)
+function M.of_pass(self)
   local f <const> = fields(self)
   return f.budget or math.min(core.memory.room(), math.max(PASS_BYTES, 16 * 8 * f.q.count ^ 2 // 1 | 0))
 end
@@ -198,7 +207,7 @@ end
 local function polish(self)
   local f <const>, p <const> = fields(self), bound.data(self)
   p.kind = "vfe"
-  local sums <const> = bound.computed(p, bound.sums(p), of_pass(self))
+  local sums <const> = bound.computed(p, bound.sums(p), M.of_pass(self))
   local precision <const> = (sums.gram + core.eye(#sums.gram)):detach()
   local shift <const>, L <const> = sums.proj:detach(), p.L:detach()
   core.eval(precision, shift, L)
@@ -291,22 +300,47 @@ end
 -- Rows that parameters without given values are first fitted to by a factor, and the steps of that.
 local FEW <const>, FIRST <const> = 500, 30
 
---- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed: where steps on batches begin.
-local function begin_with_few(self, o)
+--- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed, within a budget: where steps on
+-- batches begin. The rows do not depend on the budget, or the bits of the fit would. open: the parameters without given values, which
+-- they stay where that is refused. True: Ctrl-C stopped it.
+local function begin_with_few(self, o, budget, open)
   local f <const> = fields(self)
   local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
   local few <const> = exact.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = "direct"}
   local function take(t) return t:index(1, rows):to(WIDE):eval() end
-  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed})
-  if not (ok or descent.is_failed_start(err)) then error(err, 0) end
+  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed, budget = budget,
+    seconds = o.seconds})
+  if ok then return err.interrupted and not (o.seconds and err.seconds >= o.seconds) end
+  if descent.is_failed_start(err) then return false end
+  for _, p in ipairs(open) do param.set_open(p, true) end
+  if not raised.is(err, "refused") then error(err, 0) end
+  core.raise("refused", ("%s. This is the first fit, an exact one to %d of the rows, of parameters without given values: with values "
+    .. "for those of kernel, mean and noise it is left out"):format(err.message, FEW), {need = err.need, have = err.have,
+    minimum = err.minimum})
 end
 
---- Has any free parameter of kernel, mean and noise no given value?
-local function is_open(list)
+--- The free parameters of kernel, mean and noise that have no given value.
+local function open_of(list)
+  local out <const> = {}
   for _, p in ipairs(list) do
-    if param.is_open(p) and not p.fixed then return true end
+    if param.is_open(p) and not p.fixed then out[#out + 1] = p end
   end
-  return false
+  return out
+end
+
+-- Standard deviations of the prior between the mean function and the level that y asks of f, from which q begins at that level.
+local OFF <const> = 3
+
+--- Gives a q that has not moved a mean at the level that the likelihood expects of f for y, where the prior hardly has it: a natural
+-- step, or Adam, would take long from there.
+local function begin_at_level(self)
+  local f <const> = fields(self)
+  local box <const> = f.q.kind == "full" and f.q.shift or f.q.mean
+  if likelihoods.is_gaussian(f.likelihood) or f.q.latents or not box.value:eq(0):all() then return end
+  local at <const> = bound.places(self, f.inducing.points.value)
+  local off <const> = f.likelihood:scales(f.y:to(WIDE)).level - f.mean(at.z) + core.zeros(f.q.count, WIDE)
+  if not (off / at.Kzz:diagonal():sqrt()):abs():ge(OFF):any() then return end
+  box.raw = f.q.whiten and core.linalg.triangular_solve(at.L, off) or off
 end
 
 -- The share of a step that a pass of sums takes, a row.
@@ -318,12 +352,13 @@ local function fit(self, o, budget, masked)
   f.budget = budget
   local floor <const> = f.likelihood:set_floor(f.y)
   local everything <const> = param.collect(self)
-  local n <const>, open <const> = #f.x, is_open(everything)
+  local n <const>, open <const>, stopped = #f.x, open_of(everything), false
   starts.begin(self, everything, nil)
-  if open and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
-    begin_with_few(self, o)
+  if #open > 0 and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
+    stopped = begin_with_few(self, o, budget, open)
     f.likelihood:set_floor(f.y)
   end
+  begin_at_level(self)
   local b <const> = M.batch_size(self, o, n)
   local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
@@ -335,6 +370,7 @@ local function fit(self, o, budget, masked)
   f.active, f.state = "svgp", nil
   local reason, k = "step limit reached", 0
   local ok <const>, err <const> = pcall(model.posterior(self).guarded, self, "fit", function()
+    if stopped then error(core.error("interrupted", "interrupted"), 0) end
     reason, k = descend(self, o, run, start, steps)
   end)
   core.fit_end()
@@ -348,7 +384,7 @@ local function fit(self, o, budget, masked)
       last = polish(self)
     else
       local lazy <const> = M.whole(self):detach()
-      within(of_pass(self))(lazy)
+      within(M.of_pass(self))(lazy)
       last = lazy:item()
     end
   end)
