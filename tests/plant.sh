@@ -1867,8 +1867,16 @@ lualib/gibbous/gp/svgp/elbo.lua
 'natural gradients: curvature of the wrong sign counts'
 
 lualib/gibbous/gp/svgp/variational.lua
-'s/if not f\[name\].fixed then f/f/;s/value = new\[i\] end$/value = new[i]/'
+'s/if new\[i\] and not f\[name\].fixed then/if new[i] then/'
 'natural gradients: they move what is fixed'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/(v:t():matmul(v) + core.eye(rank))/(v:t():matmul(v) + 2 * core.eye(rank))/'
+'natural gradients: scales of a low-rank q forget a part of its weights'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/= q.scale \* q.scale \* slope + (w/= q.scale * slope + (w/'
+'natural gradients: the mean of a low-rank q moves by scales, not variances'
 
 lualib/gibbous/gp/svgp/variational.lua
 's/(s \* s):unsqueeze(-1) \* (f.latents/s:unsqueeze(-1) * (f.latents/'

@@ -2,10 +2,12 @@
 --
 -- With U, g, h and a of elbo.lua, h <= 0, a natural step of this rate moves
 --   full       S^-1 <- (1 - rate) S^-1 + rate (I - 2 U diag(h) U'),  S^-1 a <- (1 - rate) S^-1 a + rate U (g - 2 h U'a)
---   diagonal   precision <- (1 - rate) precision + rate diag(C + 2 W diag(-h) W'),  mean <- mean + step slope / precision,
---              the new precision, with W = U and C = I, or L^-T U and K_zz^-1 where q is of u itself
---   low_rank   mean <- mean + step S slope; its covariance moves by slopes, since normal distributions of this form are no
---              exponential family: a natural step leaves them, and the nearest one, by divergence, has no closed form
+--   diagonal   precision <- (1 - rate) precision + rate c with c = diag(C - 2 W diag(h) W'),  mean <- mean + step slope /
+--              precision, the new precision 1 / scale^2, with W = U and C = I, or L^-T U and K_zz^-1 where q is of u itself
+--   low_rank   1 / scale^2 <- (1 - rate) / scale^2 + rate (c + 1 / scale^2 - diag S^-1),  mean <- mean + step S slope
+-- The last is the step of a diagonal q by the slope with the weights as they are, (diag S^-1 - c) / 2 by scale^2; what it adds is
+-- positive, and near a maximum it goes part of the way. Weights move by Adam: a natural step of all of S leaves the normal
+-- distributions of this form, which are no exponential family, and the nearest one, by divergence, has no closed form.
 -- slope is that of the ELBO by the mean. A full S takes the mean along Newton's direction; the others move entries at once that
 -- depend on each other, which may overshoot: step is the rate, or what takes the quadratic model of the ELBO, whose curvature is
 -- I - 2 U diag(h) U', to its maximum along the direction, if that is less.
@@ -60,23 +62,35 @@ function steps.full(q, at, p, r, rate, now)
     (1 - rate) * now.shift + rate * push(p.U, target, C), at.L}
 end
 
-function steps.diagonal(q, at, p, r, rate, now)
+--- New precisions 1 / scale^2. shared: 1 / scale^2 - diag S^-1, 0 without weights.
+local function precisions(q, at, p, r, rate, shared)
   local W <const> = q.whiten and p.U or triangular_solve(at.L, p.U, BACK)
   local own <const> = q.whiten and 1 or squares(triangular_solve(at.L, core.eye(q.count)))
-  local precision <const> = (1 - rate) / (q.scale * q.scale) + rate * (own - 2 * push(W * W, r.h, q.latents))
+  return (1 - rate) / (q.scale * q.scale) + rate * (own - 2 * push(W * W, r.h, q.latents) + shared)
+end
+
+function steps.diagonal(q, at, p, r, rate, now)
+  local precision <const> = precisions(q, at, p, r, rate, 0)
   local slope <const> = slope_of(q, at, p, r, now.a)
   return {moved_mean(q, at, p, r, rate, slope, slope / precision), 1 / precision:sqrt()}
+end
+
+--- 1 / scale^2 - diag S^-1 of a low-rank q, by Woodbury's identity.
+local function shared_of(q)
+  local v <const>, rank <const> = q.weights / q.scale:unsqueeze(-1), q.weights.shape[q.weights.ndim]
+  local R <const> = core.linalg.cholesky(v:t():matmul(v) + core.eye(rank))
+  return squares(triangular_solve(R, v:t())) / (q.scale * q.scale)
 end
 
 function steps.low_rank(q, at, p, r, rate, now)
   local slope <const>, w <const> = slope_of(q, at, p, r, now.a), q.weights.value
   local inner <const> = (w * slope:unsqueeze(-1)):sum(-2)
   local direction <const> = q.scale * q.scale * slope + (w * inner:unsqueeze(-2)):sum(-1)
-  return {moved_mean(q, at, p, r, rate, slope, direction)}
+  return {moved_mean(q, at, p, r, rate, slope, direction), 1 / precisions(q, at, p, r, rate, shared_of(q)):sqrt()}
 end
 
---- q after a step on rows p (elbo.rows), lazy, as variational.put takes it. r: {g, h (.., n): the slopes of the sum over the rows by
--- mean and variance of f, h <= 0; pulled (.., n): U'a}; now: what q is (variational.at).
+--- q after a step on rows p (elbo.rows), lazy, as variational.put takes it. r: {g, h (.., n): the slopes of the sum over the rows
+-- by mean and variance of f, h <= 0; pulled (.., n): U'a}; now: what q is (variational.at).
 function M.step(q, at, p, r, rate, now)
   local new <const> = steps[q.kind](q, at, p, r, rate, now)
   for i, t in ipairs(new) do new[i] = t:detach() end

@@ -3,7 +3,7 @@
 --   full      natural parameters: precision = S^-1 (m, m) and shift = S^-1 mean (m)
 --   diagonal  mean and scale (m): S = diag(scale^2)
 --   low_rank  mean, scale and weights (m, rank): S = diag(scale^2) + weights weights'
--- Natural gradients (gp/svgp/natural.lua) move all of these but scale and weights of "low_rank".
+-- Natural gradients (gp/svgp/natural.lua) move all of these but the weights.
 -- Of C latent functions, which q takes as independent, all have a first axis C; they are whitened.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
@@ -26,7 +26,7 @@ local M <const> = {}
 
 local BOXES <const> = {full = {"shift", "precision"}, diagonal = {"mean", "scale"}, low_rank = {"mean", "scale", "weights"}}
 -- Of those, the ones that natural gradients move, in the order of M.put.
-local NATURAL <const> = {full = {"precision", "shift"}, diagonal = {"mean", "scale"}, low_rank = {"mean"}}
+local NATURAL <const> = {full = {"precision", "shift"}, diagonal = {"mean", "scale"}, low_rank = {"mean", "scale"}}
 local PUBLIC <const> = {kind = true, whiten = true, count = true, shift = true, precision = true, mean = true, scale = true,
   weights = true, latents = true}
 
@@ -94,8 +94,8 @@ end
 
 local function squares(v) return (v * v):sum() end
 
---- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients. spread(U) = S U, of
--- whitened q but "low_rank"; logdet: of S, but of a full q; latents: C, then the first axis of a, half(U) and spread(U). at: {L}.
+--- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients. spread(U) = S U,
+-- of whitened q but "low_rank"; logdet: of S, but of a full q; latents: C, then the first axis of a, half(U) and spread(U). at: {L}.
 local forms <const> = {}
 
 function forms.full(f, at)
@@ -156,8 +156,8 @@ local function of_values(precision, shift, L)
   return P, t
 end
 
---- Gives q new values, plain: {precision, shift, L}, whitened, of a full q; {mean, scale} or {mean} of the others, of which those
--- that are fixed stay.
+--- Gives q new values, plain: {precision, shift, L}, whitened, of a full q; {mean, scale} of the others, or {mean}; those of
+-- them that are fixed stay.
 function M.put(q, new)
   local f <const> = fields(q)
   if f.kind == "full" then
@@ -167,7 +167,7 @@ function M.put(q, new)
     return
   end
   for i, name in ipairs(NATURAL[f.kind]) do
-    if not f[name].fixed then f[name].value = new[i] end
+    if new[i] and not f[name].fixed then f[name].value = new[i] end
   end
 end
 
