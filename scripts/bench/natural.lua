@@ -1,5 +1,6 @@
--- Natural gradients of a diagonal or a low-rank q against Adam: the ELBO of all training rows after T seconds.
--- Sets of GIBBOUS_DATA. Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/natural.lua [airfoil] [protein] [kin40k] [--seconds 20] [--points 500]
+-- Natural gradients of a diagonal or a low-rank q against Adam: the ELBO of all training rows after T seconds, of sets of
+-- GIBBOUS_DATA.
+-- Run: GIBBOUS_DATA=folder build/gibbous scripts/bench/natural.lua [airfoil] [protein] [kin40k] [--seconds 20] [--points 500]
 --   [--batch 1024] [--split 1] [--q diagonal]
 -- Model: Matern 5/2 with a lengthscale a column (d^1/2 at first), a variance (1), Gaussian noise (0.1), zero mean; all begin at the
 -- same centroids of a k-means, which do not count in T. "Adam" moves q as fits move the kernel's parameters; "closed" is the ELBO
