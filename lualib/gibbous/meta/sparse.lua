@@ -80,7 +80,8 @@ local bounds = {}
 ---@field seed? integer  of the choice; default: 0
 
 --- A variational model: m inducing points, any likelihood, minibatches of any number of rows, from memory or
---- a file that gb.data.read maps. q moves by natural gradients, the rest by Adam, and so do the weights of a low-rank q. Computes in f64.
+--- a file that gb.data.read maps. q moves by natural gradients but for the weights of a low-rank one, the rest by Adam. Computes in
+--- f64.
 --- Cost: a step takes O(m^2 (m + batch)) time and O(m (m + batch)) memory.
 ---@param o gibbous.gp.svgp.options
 ---@return gibbous.gp.svgp

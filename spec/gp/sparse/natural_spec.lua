@@ -169,7 +169,7 @@ describe("natural gradients of a diagonal q", function()
     for _, case in ipairs(cases) do
       local likelihood <const>, values <const>, whiten <const> = table.unpack(case)
       local a <const> = new{likelihood = likelihood, q = "diagonal", whiten = whiten}
-      a:fit(x, values, {steps = 1500, rate = 1, lr = STILL, polish = false})
+      a:fit(x, values, {steps = 600, rate = 1, lr = STILL, polish = false})
       local mean <const>, var <const> = of(a)
       rests(dense(a, values, whiten), mean, var, 1e-4, a.likelihood.kind)
     end
@@ -196,7 +196,7 @@ describe("natural gradients of a diagonal q", function()
       local f <const>, mean <const>, var <const> = dense(a, y, whiten), of(a)
       near(f(mean, var), a.info.log_likelihood, 1e-9)
       rests(f, mean, var, 1e-5)
-      b:fit(x, y, {steps = 1500, rate = 1, lr = STILL, polish = false})
+      b:fit(x, y, {steps = 600, rate = 1, lr = STILL, polish = false})
       assert.is_true(a.info.log_likelihood >= b.info.log_likelihood - 1e-9)
       near(b.info.log_likelihood, a.info.log_likelihood, 1e-4)
       assert.is_true(a.info.log_likelihood < a:bounds().lower)
@@ -252,7 +252,7 @@ describe("natural gradients of a low-rank q", function()
       for _, polish in ipairs{true, false} do
         local a <const> = new{q = "low_rank", rank = 2, whiten = whiten}
         a:set{["q.weights"] = 0.02 * (j:unsqueeze(2) + 2 * gb.tensor{{0, 1}}):cos()}
-        a:fit(x, y, {steps = polish and 1 or 1500, rate = 1, lr = STILL, polish = polish})
+        a:fit(x, y, {steps = polish and 1 or 600, rate = 1, lr = STILL, polish = polish})
         local by <const> = gb.grad(a:log_marginal_likelihood(), {a.q.mean.raw, a.q.scale.raw})
         near((0 * j):totable(), by[1]:totable(), polish and 1e-6 or 5e-3)
         if not polish then near((0 * j):totable(), by[2]:totable(), 1e-6) end

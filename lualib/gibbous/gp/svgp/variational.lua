@@ -95,8 +95,8 @@ end
 local function squares(v) return (v * v):sum() end
 
 --- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients; logdet: of S, of
--- diagonal and low-rank q; spread(U) = S U, of whitened full and diagonal q; latents: C, then the first axis of a, half(U), spread(U).
--- at: {L}.
+-- diagonal and low-rank q; spread(U) = S U, of whitened full and diagonal q; latents: C, then the first axis of a, half(U) and
+-- spread(U). at: {L}.
 local forms <const> = {}
 
 function forms.full(f, at)
