@@ -64,8 +64,8 @@ class = model.define{
   name = "gibbous.gp.classifier", maker = "gb.gp.classifier", what = "a classifier",
   public = {"kernel", "mean", "likelihood", "classes", "inducing", "q", "batch", "x", "y", "info", "solver", "update"},
   -- inference: "auto", "laplace" or "svgp", as asked for; most: inducing points that were; inducing, q, batch: of a fit by these
-  fields = {"classes", "asked", "budget"}, parts = {"inducing", "q"}, settings = {"batch", "inference", "most"},
-  caches = {"budget"},
+  fields = {"classes", "asked", "budget", "search"}, parts = {"inducing", "q"}, settings = {"batch", "inference", "most"},
+  caches = {"budget", "search"},
   read = read, words = {"svgp"},
   posterior = posterior, observations = observations,
   other = function(f) return f.q and variational_posterior end,

@@ -4,7 +4,6 @@
 -- as of a count of 1e8 at f = 0, log p is another function there: the step may end where its rate e^f overflows. So a step with such
 -- a row is taken whole only where it raises the ELBO of the batch; else a half of it, a quarter, ... on the line of the natural
 -- parameters, which starts uphill.
-local core <const> = require "gibbous.core"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
 local raised <const> = require "gibbous.raised"

@@ -6,27 +6,27 @@
 -- there is for these parameters and places (gp/svgp/natural.lua): the ELBO is then, of a full q, the collapsed bound. Where values
 -- were not given, it begins with an exact fit to a few rows.
 local admission <const> = require "gibbous.admission"
+local all_rows <const> = require "gibbous.gp.svgp.all_rows"
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local damped <const> = require "gibbous.gp.svgp.damped"
-local data <const> = require "gibbous.gp.data"
 local descent <const> = require "gibbous.gp.fit.descent"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local exact <const> = require "gibbous.gp.exact.class"
+local fit_options <const> = require "gibbous.gp.svgp.fit_options"
 local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
-local natural <const> = require "gibbous.gp.svgp.natural"
 local new_report <const> = require "gibbous.gp.fit.report"
 local observations <const> = require "gibbous.gp.observations"
-local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
 local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
 local variational <const> = require "gibbous.gp.svgp.variational"
+local whole <const> = require "gibbous.gp.svgp.whole"
 local within <const> = require "gibbous.gp.within"
 
 local M <const> = {}
@@ -56,13 +56,10 @@ function M.rows_of(k, b, n, seed, known)
   return core.cat({rest, order(epoch + 1):slice(1, 1, at + b - n)}, 1):eval()
 end
 
---- Known variances of the observations, nil: the likelihood has others.
-local function known_noise(f) return f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil end
-
 --- Rows of the data as leaves of f64: x, y, and known noise.
 local function batch(self, rows)
   local f <const> = fields(self)
-  local known <const> = known_noise(f)
+  local known <const> = whole.known_noise(f)
   local function take(t) return t and (rows and t:index(1, rows) or t):to(WIDE) end
   local x <const>, y <const>, noise <const> = take(f.x), take(f.y), take(known)
   if rows then core.eval{x, y, noise} end
@@ -140,7 +137,7 @@ local RATE_OF_ROWS <const> = 1e9
 -- these, and their data.
 local function gathered(self, b)
   local f <const> = fields(self)
-  local columns <const> = f.x.shape[2] + (known_noise(f) and 2 or 1)
+  local columns <const> = f.x.shape[2] + (whole.known_noise(f) and 2 or 1)
   local bytes <const> = 8 * (#f.x + b + b * columns)
   return core.promise({}, "f64", function() return core.zeros({}, WIDE) end, function()
     return {what = ("a batch of %s"):format(counted(b, "row")), bytes = bytes, minimum = bytes, kept = bytes,
@@ -160,7 +157,7 @@ function M.planned(self)
   local x, y, noise, drawn
   if b < n then
     x, y, drawn = leaf(b, f.x.shape[2]), leaf(b), gathered(self, b)
-    noise = known_noise(f) and leaf(b)
+    noise = whole.known_noise(f) and leaf(b)
   else
     x, y, noise = batch(self)
   end
@@ -198,42 +195,10 @@ local function step(self, o, run, k, share)
   return value
 end
 
--- Bytes of a pass over all rows without a budget: with more it would be no faster. Of m places, 16 matrices (m, m) at least.
-local PASS_BYTES <const> = 1 << 28
-
---- The bytes that a pass over all rows may take.
-function M.of_pass(self)
-  local f <const> = fields(self)
-  return f.budget or math.min(core.memory.room(), math.max(PASS_BYTES, 16 * 8 * f.q.count ^ 2 // 1 | 0))
-end
-
---- Makes q the best there is with Gaussian noise, in one pass over all rows, of "low_rank" its mean. Gives -ELBO.
-local function polish(self)
-  local f <const>, p <const> = fields(self), bound.data(self)
-  p.kind = "vfe"
-  local sums <const> = bound.computed(p, bound.sums(p), M.of_pass(self))
-  local more <const> = natural.finish(f.q, p.L:detach():eval(), sums)
-  return bound.value(sums, p.n, true):item() + more
-end
-
---- -ELBO of all rows, streamed.
-function M.whole(self)
-  local f <const> = fields(self)
-  local x, y, noise = f.x, f.y, known_noise(f)
-  if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
-  else x, y = core.lazy(x, y, {batch = 1}) end
-  return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
-end
-
 -- Why a fit with 'patience' ended.
 local NO_BETTER <const> = "no better over the last %g epochs"
 
 -- Fits ------------------------------------------------------------------------------------------------------------------------
-
-local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
-  rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
-  on_step = "function", budget = "any", missing = data.missing, polish = "boolean",
-  inputs = "table", patience = "positive"}
 
 --- How many rows a step has: as asked for, or the model's, of n.
 function M.batch_size(self, o, n)
@@ -382,10 +347,10 @@ local function fit(self, o, budget, masked)
   local last
   model.posterior(self).guarded(self, "fit", function()
     if run.polish and not interrupted and steps > 0 then
-      last = polish(self)
+      last = whole.polish(self)
     else
-      local lazy <const> = M.whole(self):detach()
-      within(M.of_pass(self))(lazy)
+      local lazy <const> = whole.negative(self):detach()
+      within(whole.pass_bytes(self))(lazy)
       last = lazy:item()
     end
   end)
@@ -408,7 +373,8 @@ M.methods = methods
 
 --- Fits all free parameters, the places and q to the data: m:fit(x, y, o), or m:fit(o) to those that the model holds. x (n, d) or
 -- (n); y (n), which may be arrays that gb.data.read has mapped.
--- o: steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
+-- o: method "adam" (the default) or "lbfgs", on all rows, with the options of exact models' fits (gp/svgp/all_rows.lua). Of Adam:
+--    steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
 --    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
 --    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
 --    makes q the best there is, of "low_rank" its mean.
@@ -419,8 +385,9 @@ M.methods = methods
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
-  o = options.parse(o, SPEC, "fit")
+  o = fit_options(o)
   check_method(o)
+  if o.method == "lbfgs" then return all_rows.fit(self, x, y, o) end
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
