@@ -56,6 +56,7 @@ function visit.likelihood(l, note) note(sources.likelihood[l.kind]) end
 
 local function model(self, note)
   note(sources.model[core.type(self)])
+  if self.solver == "svgp" then note(sources.model["gp.svgp"]) end              -- a classifier by inducing points
   visit.kernel(self.kernel, note)
   visit.likelihood(self.likelihood, note)
   local inner <const> = require "gibbous.gp.model"
@@ -64,7 +65,7 @@ local function model(self, note)
   if self.info then note(sources.optimiser[self.info.method]) end
 end
 
-for _, name in ipairs{"exact", "multitask", "laplace", "classifier", "sgpr", "svgp"} do visit["gp." .. name] = model end
+for name in pairs(sources.model) do visit[name] = model end
 
 visit["gp.batch"] = function(self, note)
   note(sources.model["gp.batch"])

@@ -76,6 +76,11 @@ describe("gb.cite", function()
     local batch <const> = gb.gp.batch{kernel = gb.kernels.matern52{}}
     batch:fit(x, {x:sin(), x:cos()}, {steps = 1})
     assert.matches("rasmussen2006.*matern1960.*liu1989", gb.cite(batch))
+    local slopes <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, gradients = true}
+    assert.matches("rasmussen2006.*solak2003", gb.cite(slopes))
+    local classes <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}, inference = "svgp", inducing = 2}
+    classes:fit(x, gb.where(x:gt(0.5), 1, 0), {steps = 1})
+    assert.matches("rasmussen2006.*hensman2015.*salimbeni2018", gb.cite(classes))
     local direct <const> = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}
     assert.matches("@book{rasmussen2006,\n  author = {Rasmussen, Carl Edward and Williams, Christopher K. I.},", gb.cite(direct),
     1, true)

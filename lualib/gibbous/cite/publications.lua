@@ -77,6 +77,9 @@ return {
     booktitle = "Proceedings of the 19th International Conference on World Wide Web", pages = "1177--1178", year = "2010"},
   snelson2006 = {type = "inproceedings", author = "Snelson, Edward and Ghahramani, Zoubin",
     title = "Sparse {G}aussian Processes using Pseudo-inputs", booktitle = nips .. " 18", year = "2006"},
+  solak2003 = {type = "inproceedings", author = "Solak, Ercan and Murray-Smith, Roderick and Leithead, William E. and Leith, "
+    .. "Douglas J. and Rasmussen, Carl Edward",
+    title = "Derivative Observations in {G}aussian Process Models of Dynamic Systems", booktitle = nips .. " 15", year = "2003"},
   stegle2011 = {type = "inproceedings",
     author = "Stegle, Oliver and Lippert, Christoph and Mooij, Joris M. and Lawrence, Neil D. and "
     .. "Borgwardt, Karsten", title = "Efficient Inference in Matrix-Variate {G}aussian Models with iid Observation Noise",

@@ -70,7 +70,7 @@ function M.take(self, x, y, what, missing, left)
   local xs <const>, ys <const>, kept <const> = form.check(self, x, y, what, missing)
   named.carry(x, xs)
   named.carry(y, ys)
-  if form.count(ys) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing)) end
+  if form.count(ys) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing), {empty = true}) end
   model.attempt(self, function()
     frames.remember(self, xs, ys, left)
     local own_x <const>, own_y <const> = scaling.take(self, xs, ys, what)

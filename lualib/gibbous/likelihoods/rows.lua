@@ -28,11 +28,17 @@ end
 --- Is it finite?
 function M.finite(y) return y:isfinite() end
 
---- Is it a count: whole, 0 or more?
-function M.count(y) return y:isfinite() & y:ge(0) & y:eq(y:floor()) end
+-- Up to here f64 has every whole number.
+local WHOLE <const> = 2.0 ^ 53
+
+--- Is it a count: whole, 0 or more, and one that f64 tells from its neighbours?
+function M.count(y) return y:le(WHOLE) & y:ge(0) & y:eq(y:floor()) end
 
 --- The way out for a value that is no count.
 function M.no_count(v)
+  if v > WHOLE and v < math.huge then
+    return "f64 has every whole number up to 2^53: gb.likelihoods.gamma has larger numbers above 0"
+  end
   if v < 0 then return "gb.likelihoods.student_t and gaussian have negative values" end
   return v == v and v < math.huge and "y:round() makes counts of it; gb.likelihoods.gamma has fractions" or nil
 end

@@ -13,7 +13,8 @@
 ---@field info gibbous.prediction_info  how it was computed, as far as it was
 local prediction = {}
 
---- The log density, or log probability, of each observation y (m) at these points by itself: nats.
+--- The log density, or log probability, of each observation y (m) at these points by itself: nats. Of several outputs, and of f and
+--- its derivatives, y and the densities have the shape of the mean.
 ---@param y gibbous.tensor
 ---@return gibbous.tensor (m)
 --- Errors: shape; option where y is none of the likelihood's.

@@ -42,6 +42,18 @@ describe("a model by Laplace's approximation", function()
     raises("option", "a score has no field 'crps'", function() return s.crps end)
   end)
 
+  it("finds the mode of counts of any size in a few steps", function()
+    local t <const> = gb.linspace(0, 1, 150):eval()
+    for _, level in ipairs{18, 30} do
+      local f <const> = (level + (6 * t):sin()):eval()
+      local m <const> = gb.gp.laplace{kernel = gb.kernels.rbf{lengthscale = 0.5}, mean = gb.means.constant(level),
+        likelihood = gb.likelihoods.poisson{}}:condition(t, f:exp():round())
+      local mode <const> = require "gibbous.gp.laplace.mode".find(m, "direct")
+      assert.is_true(mode.converged and mode.steps <= 15, ("level %d: %d steps"):format(level, mode.steps))
+      assert.is_true((m:predict(t).mean - f):abs():max():item() < 2e-3)
+    end
+  end)
+
   it("takes counts of any dtype, and refuses what is none", function()
     near(model():condition(x, counts):predict(t).mean, model():condition(x, counts:to{dtype = "i64"}):predict(t).mean, 0)
     local m <const> = model()

@@ -19,7 +19,7 @@ end
 --- What is chosen for n rows, by plans alone.
 local function chosen(n, seconds, budget)
   local x <const>, y <const> = data(n)
-  return choice.decide(make, x, y, seconds, budget, true)
+  return choice.decide(make, x, y, seconds, budget, "exact")
 end
 
 describe("the choice of gb.gp.auto", function()
@@ -85,6 +85,11 @@ describe("gb.gp.auto", function()
       gb.where(y:gt(0), 1.0, 0.0), {seconds = 60})
     assert.equal("laplace", info.kind)
     assert.is_true(m:score(x, gb.where(y:gt(0), 1.0, 0.0)).accuracy > 0.9)
+    -- whose log density has no second derivative, as Laplace's approximation needs it
+    local rough <const>, how <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.laplace{}}:fit(x, y, {seconds = 0.5})
+    assert.equal("svgp", how.kind)
+    assert.equal("laplace", rough.likelihood.kind)
+    assert.is_nil(how.costs.laplace)
   end)
 
   it("takes frames, and counts of any dtype", function()

@@ -11,7 +11,7 @@ local function decided(seconds)
       return {seconds = seconds, peak = 8, close = function() end}
     end}
   end
-  return choice.decide(make, x, core.empty(1000, {dtype = "f64"}), 60, 2 ^ 30, false)
+  return choice.decide(make, x, core.empty(1000, {dtype = "f64"}), 60, 2 ^ 30, "laplace")
 end
 
 describe("gb.gp.auto", function()

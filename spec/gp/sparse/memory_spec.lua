@@ -42,18 +42,19 @@ end
 
 describe("memory", function()
   it("of a step of gb.gp.svgp is that of m:plan, to the byte", function()
-    for _, case in ipairs{{"f64", 3000}, {"f32", 3000}, {"f64", 1000}, {"f32", 1000}} do
+    for _, case in ipairs{{"f64", 3000}, {"f32", 3000}, {"f64", 1000}, {"f32", 1000}, {"f64", 1000, 'q = "diagonal"'},
+      {"f64", 1000, 'q = "diagonal", whiten = false'}, {"f64", 1000, 'q = "low_rank"'}} do
       -- Of a batch the order of the rows is there already, and the plan counts it.
       equal(([[
         local x <const>, y <const> = data %q
         local b <const> = %d
-        local a <const> = new(gb.gp.svgp, {batch = b})
+        local a <const> = new(gb.gp.svgp, {batch = b, %s})
         local before, got
         a:fit(x, y, {steps = 3, polish = false, on_step = function(s)
           if s.step == 3 then got = peak() - before + (b < n and 8 * n or 0) end
           before = used()
         end})
-        print(a:plan().peak, got)]]):format(case[1], case[2]))
+        print(a:plan().peak, got)]]):format(case[1], case[2], case[3] or ""))
     end
   end)
 

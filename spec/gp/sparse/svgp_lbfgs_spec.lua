@@ -109,6 +109,20 @@ describe("gb.gp.svgp by L-BFGS", function()
     end
   end)
 
+  it("has them where log p is not concave", function()
+    local rows <const>, six <const> = gb.linspace(0, 6, 60):eval(), gb.linspace(0, 6, 6):eval()
+    local k <const> = gb.range(0, 59, 1, {dtype = "f64"})
+    local far <const> = (rows:sin() + gb.where((k / 5):floor():eq(k / 5), 3.0, 0.0)):eval()
+    local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = 1, variance = 1}, inducing = six,
+      likelihood = gb.likelihoods.student_t{scale = 0.2}}
+    a:fit(rows, far, lbfgs{steps = 2})
+    local p <const> = a:predict((rows + 0):eval())
+    local var <const> = p.f_var:detach():eval():requires_grad()
+    local slope <const> = gb.grad(a.likelihood:expected(p.mean:detach(), var, far):sum(), var)
+    assert.is_true(slope:gt(0):any())
+    support.check_gradients(function() return posterior.objective(a, all_rows.name) end, fit.free(a), 1e-5, 1e-4)
+  end)
+
   it("reaches an ELBO that Adam does not pass, with other likelihoods and every q", function()
     for _, case in ipairs{{"bernoulli", classes, "full"}, {"poisson", counts, "full"}, {"bernoulli", classes, "diagonal"},
       {"poisson", counts, "low_rank"}, {"student_t", y, "full"}} do

@@ -336,9 +336,45 @@ describe("gb.gp.svgp", function()
     raises("option", "patience is 1 epoch or more", a.fit, a, x, y, {patience = 0.5})
   end)
 
+  it("fits counts of any size, from any mean", function()
+    local t <const> = gb.linspace(0, 1, 120):unsqueeze(2):eval()
+    for _, level in ipairs{4, 18, 40} do
+      local f <const> = (level + (6 * t:select(2, 1)):sin()):eval()
+      for _, likelihood in ipairs{gb.likelihoods.poisson{}, gb.likelihoods.negative_binomial{dispersion = 0.01}} do
+        local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = 0.2}, inducing = 12, batch = 40, likelihood = likelihood}
+        local info <const> = a:fit(t, f:exp():round(), {steps = 60})
+        assert.is_true(info.log_likelihood > -math.huge)
+        assert.is_true((a:predict(t).mean - f):abs():max():item() < 0.3, ("%s %d"):format(likelihood.kind, level))
+      end
+    end
+  end)
+
+  it("names the row of y that has no density, and what may help", function()
+    local a <const> = new{likelihood = gb.likelihoods.poisson{}, mean = function(p) return 800.0 * p:select(2, 1):gt(0.99) end}
+    a:fit(x, (i + 2):floor(), {steps = 0})
+    local at_fault <const> = x:select(2, 1):gt(0.99):to{dtype = "f64"}:argmax():item()
+    raises("nan", ("fit: the ELBO of step 1 is not finite: row %d of y, %d, has no finite log density where f has mean "):format(
+      at_fault, at_fault + 1), a.fit, a, {steps = 2})
+    raises("option", "row 3 of y is 1e+16, expected a count, 0 or more; f64 has every whole number up to 2^53", a.fit, a,
+      x, gb.where(i:eq(2), 1e16, 3.0))
+  end)
+
+  it("keeps the first fit within a budget, or refuses it and says what does without", function()
+    local far <const> = gb.rand(600, 2, {seed = 5}):eval()
+    local values <const> = (4 * far):sin():sum(2):eval()
+    local a <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = 8, batch = 50}
+    local err <const> = raises("refused", "This is the first fit, an exact one to 500 of the rows, of parameters without given values",
+      a.fit, a, far, values, {budget = "1 MiB", steps = 3})
+    assert.is_true(err.minimum > 2 ^ 20)
+    a:fit(far, values, {budget = err.minimum, steps = 3})
+    local free <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = 8, batch = 50}
+    free:fit(far, values, {steps = 3})
+    assert.same(free.q.shift:totable(), a.q.shift:totable())
+    local given <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = 1, variance = 1}, noise = 0.1, inducing = 8, batch = 50}
+    given:fit(far, values, {budget = "1 MiB", steps = 3})
+  end)
+
   it("refuses what it cannot do, and says what does it", function()
-    raises("option", "rate is of natural gradients, which move a full q; q = 'diagonal' moves by Adam: lr, or take q = 'full'",
-      function() new{q = "diagonal"}:fit(x, y, {rate = 0.1}) end)
     raises("option", "a batch of 50 rows is larger than the data, 40 rows: batch = 40 at most",
       function() new():fit(x, y, {batch = 50}) end)
     raises("option", "give steps or epochs, not both", function() new():fit(x, y, {steps = 1, epochs = 1}) end)

@@ -89,13 +89,14 @@ function M.text(c)
 end
 
 --- {kind, inducing, reason, costs, step}: 'kind' is "exact", "iterative", "laplace", "sgpr" or "svgp"; costs by kind; step: seconds
--- that a step of it is predicted to take; pass: a pass over the rows. make(kind, m) gives a model without data.
-function M.decide(make, x, y, seconds, budget, gaussian)
+-- that a step of it is predicted to take; pass: a pass over the rows. make(kind, m) gives a model without data; first: the most
+-- exact kind for the likelihood, "exact", "laplace" or "svgp".
+function M.decide(make, x, y, seconds, budget, first)
   core.know_rates()
   local n <const>, d <const>, costs <const> = #x, x.shape[2], {}
-  local first <const> = gaussian and "exact" or "laplace"
-  costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS)
-  if fits(costs[first], PART * seconds) then
+  local gaussian <const> = first == "exact"
+  if first ~= "svgp" then costs[first] = planned(make, first, nil, x, y, budget, EVALUATIONS) end
+  if costs[first] and fits(costs[first], PART * seconds) then
     return {kind = first, reason = gaussian and "it approximates nothing, and it fits" or "the most exact, and it fits",
       costs = costs, step = costs[first].step}
   end

@@ -139,10 +139,11 @@ function methods.fit(self, x, y, opts)
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   local f <const> = fields(self)
   local gaussian <const> = f.likelihood == nil or likelihoods.is_gaussian(f.likelihood)
+  local first <const> = gaussian and "exact" or f.likelihood:is_smooth() and "laplace" or "svgp"
   local make <const> = maker(setmetatable({seed = o.seed}, {__index = f}))
-  local xs <const>, ys <const>, likelihood <const> = checked(make(gaussian and "exact" or "laplace"), x, y, o)
+  local xs <const>, ys <const>, likelihood <const> = checked(make(first, 1), x, y, o)
   local weighed <const> = likelihood and maker(setmetatable({likelihood = likelihood, noise = false}, {__index = f})) or make
-  local how <const> = choice.decide(weighed, xs, ys, seconds, budget or core.memory.room(), gaussian)
+  local how <const> = choice.decide(weighed, xs, ys, seconds, budget or core.memory.room(), first)
   local more <const> = {budget = budget, seed = o.seed or nil, missing = o.missing or nil, inputs = o.inputs or nil}
   local before <const> = core.clock() - start
   if how.kind == "svgp" then

@@ -44,8 +44,10 @@ function Info.__tostring(self)
   return text
 end
 
---- Errors of one model's numbers; all others are of the call.
-local function is_own(err) return raised.is(err, "nan", "not_pd", "not_converged") end
+--- Errors of one model's numbers, or that it has none; all others are of the call.
+local function is_own(err)
+  return raised.is(err, "nan", "not_pd", "not_converged") or raised.is(err, "shape") and rawget(err, "empty") == true
+end
 
 --- The error of a call, with the model that met it.
 local function pass_on(err, i)
@@ -70,6 +72,17 @@ local function prepared(template, i, x, y, o)
   return nil, got.message
 end
 
+--- Raises where two models have inputs of other numbers of columns. list: as of prepare_all.
+local function check_width(list)
+  local function width(one) return model.fields(one.model).x.shape[2] end
+  for _, one in ipairs(list) do
+    if width(one) ~= width(list[1]) then
+      core.raise("shape", ("fit: the models of a batch have as many columns: x of model %d has %s, that of model %d has %d"):format(
+        one.number, counted(width(one), "column"), list[1].number, width(list[1])))
+    end
+  end
+end
+
 --- All models with data, by their rows, and those that have none.
 local function prepare_all(template, count, at, o)
   local list <const>, failed <const> = {}, {}
@@ -79,6 +92,7 @@ local function prepare_all(template, count, at, o)
     if m then list[#list + 1] = {number = i, model = m, masked = got}
     else failed[#failed + 1] = {model = i, reason = got} end
   end
+  check_width(list)
   local function size(one) return #model.fields(one.model).x end
   for _, one in ipairs(list) do one.rows = size(one) end
   table.sort(list, function(a, b)

@@ -27,7 +27,13 @@ end
 local derived <const> = {}
 
 function derived.class(b, self)
-  local at <const> = self.probabilities:argmax(2)
+  local p <const> = self.probabilities
+  local at <const>, good <const> = p:argmax(2), p:eq(p):all(2)
+  core.eval(at, good)
+  if not good:all() then
+    core.raise("nan", ("class: point %d is not finite, and has no class: its probabilities are NaN"):format(
+      good:to{dtype = "f32"}:argmin():item()))
+  end
   local list <const> = {}
   for i, c in ipairs(at:totable()) do list[i] = b.classes[c] end
   if type(b.classes[1]) == "string" then return list end

@@ -17,6 +17,8 @@ local M <const> = {}
 -- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that ends it where the
 -- density rises by no more than this part of itself: its rounding.
 local STEPS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 500, 1e-10, 1e-6, 1e-12
+-- Steps without smaller changes of f, in which the density rises by this part of itself at most, after which rounding has the search.
+local IDLE <const>, LITTLE <const> = 10, 1e-9
 -- Changes of f from which steps are by the true curvature.
 local LAST <const> = 1e-2
 -- Changes of f in multiples of a solver's tolerance that end the search.
@@ -26,6 +28,8 @@ local JITTER <const>, MORE <const>, MOST <const> = 1e-12, 100, 1e-6
 
 --- W^1/2 is at least this: its derivative is infinite at 0.
 M.LEAST = 1e-20
+-- In steps it is at least this: with any W their fixed point is the mode.
+local DIVISOR <const> = 1e-10
 
 local WIDE <const> = {dtype = "f64"}
 
@@ -102,12 +106,19 @@ local function true_step(p, now, g, w)
   return (g - now.a - w * moved):eval(), moved
 end
 
---- The step of a and f by W, at least 0, and B.
+--- The step of a and f by W, at least 0, and B. By a factor a = W^1/2 B^-1 (W^1/2 (f - m) + g / W^1/2), in which nothing of the size of
+-- W cancels; g / W^1/2 would be most of what a solver's tolerance refers to.
 local function step_by(p, now, g, w, solver, found)
-  local sw <const> = w:sqrt():eval()
-  local solve <const> = inverse(p, sw, solver, found)
-  local b <const> = (w * (now.f - p.mean) + g):eval()
-  local step <const> = (b - sw * solve(sw * p.kernel:matmul(b)) - now.a):eval()
+  local sw <const> = core.maximum(w:sqrt(), solver and 0 or DIVISOR):eval()
+  local solve <const>, away <const> = inverse(p, sw, solver, found), now.f - p.mean
+  local a
+  if solver then
+    local b <const> = (w * away + g):eval()
+    a = b - sw * solve(sw * p.kernel:matmul(b))
+  else
+    a = sw * solve(sw * away + g / sw)
+  end
+  local step <const> = (a - now.a):eval()
   return step, p.kernel:matmul(step):eval()
 end
 
@@ -133,7 +144,7 @@ function M.find(self, algorithm_of)
       now.value))
   end
   local close <const> = solver and math.max(CLOSE, SOLVED * solver.o.tol) or CLOSE
-  local converged, steps, found, size = false, 0, {}, math.huge
+  local converged, steps, found, size, least, idle = false, 0, {}, math.huge, math.huge, 0
   while steps < STEPS and not converged do
     steps = steps + 1
     local g <const>, w <const>, true_w <const>, exact <const> = slopes(p, now.f)
@@ -144,8 +155,10 @@ function M.find(self, algorithm_of)
     local after <const> = climb.uphill(p, now, step, moved)
     local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
     converged = size <= (still and math.max(close, NEAR) or close)
+    local little <const> = after and after.value - now.value <= LITTLE * (1 + math.abs(now.value))
+    idle, least = little and size > least / 2 and idle + 1 or 0, math.min(size, least)
     now = after or now
-    if not after then break end
+    if not after or idle >= IDLE then break end
   end
   now.steps, now.converged = steps, converged
   now.g, now.w, now.true_w, now.exact = slopes(p, now.f)
@@ -162,7 +175,7 @@ function M.planned_step(self)
   local n <const> = #model.fields(self).x
   local kernel <const>, sw <const>, b <const> = core.empty(n, n, WIDE), core.empty(n, WIDE), core.empty(n, WIDE)
   local factor <const> = core.linalg.cholesky((M.matrix(kernel, sw)))
-  local step <const> = b - sw * core.solve_chol(factor, sw * kernel:matmul(b))
+  local step <const> = sw * core.solve_chol(factor, sw * b + b / sw)
   return {factor, step, kernel:matmul(step)}
 end
 

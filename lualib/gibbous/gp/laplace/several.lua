@@ -53,15 +53,17 @@ end
 -- Of the prior variance: added to the covariances of classes for their factors.
 local JITTER <const> = 1e-10
 
---- Roots (m, C, C) of the covariances of the latent functions at each point, lazy.
+--- Roots (m, C, C) of the covariances of the latent functions at each point, lazy; the identity at points that are not finite,
+-- whose means are NaN.
 local function roots(state, cross, prior)
   local q <const>, w <const> = explained_by(state, cross)
   local rows <const> = {}
   for c = 1, #q do
     local row <const> = {}
     for d = 1, #q do
-      local v <const> = (w[c] * w[d]):sum(1)
-      row[d] = c == d and v + core.maximum(prior - q[c], 0) + prior * JITTER or v
+      local v = (w[c] * w[d]):sum(1)
+      if c == d then v = v + core.maximum(prior - q[c], 0) + prior * JITTER end
+      row[d] = core.where(v:eq(v), v, c == d and 1.0 or 0.0)
     end
     rows[c] = core.stack(row, 2)
   end

@@ -1,5 +1,6 @@
 --- What a model that scales its targets (gp/scaling.lua) says about new points: a record in the model's units, seen in those of
 -- the data.
+local core <const> = require "gibbous.core"
 local object <const> = require "gibbous.object"
 
 local Record <const> = {__name = "gibbous.prediction"}
@@ -20,6 +21,14 @@ function methods.sample(self, k, o)
   return b.scaler:undo(b.own:sample(k, o))
 end
 
+--- The log density of each observation y by itself: nats.
+function methods.log_density(self, y)
+  local b <const>, t <const> = box(self), core.as_tensor(y)
+  local sd <const> = b.scaler.sd
+  if t == nil or sd.ndim > 0 and t.shape[t.ndim] ~= #sd then return b.own:log_density(y) end      -- which says what is wrong
+  return b.own:log_density(b.scaler:apply(t)) - sd:log()
+end
+
 --- The standard deviations of the outputs in the order of a joint covariance of n values: one number, or (n).
 local function in_order(sd, n)
   if sd.ndim == 0 then return sd end
@@ -30,6 +39,7 @@ end
 local rescaled <const> = {}
 
 function rescaled.mean(b, v) return b.scaler:undo(v) end
+rescaled.y_mean = rescaled.mean
 function rescaled.f_var(b, v) return b.scaler:undo_var(v) end
 rescaled.y_var, rescaled.f_var_bound = rescaled.f_var, rescaled.f_var
 

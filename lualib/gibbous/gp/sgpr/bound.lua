@@ -190,16 +190,17 @@ function Bounds.__tostring(self)
     counted(self.inducing, "inducing point"), self.lower, self.upper, self.gap, self.gap_per_point)
 end
 
---- The bounds at the present parameters, of y in its own units. Two passes over the rows, O(n m^2).
-function M.between(self)
+--- The bounds at the present parameters, of y in its own units. Two passes over the rows, O(n m^2), each within a budget in bytes,
+-- nil: what there is.
+function M.between(self, budget)
   local f <const>, p <const> = model.fields(self), M.data(self, "vfe")
-  local sums <const> = M.computed(p, M.sums(p), f.budget)
+  local sums <const> = M.computed(p, M.sums(p), budget)
   local lower <const> = M.value(sums, p.n, true)
   local left <const> = (p.k - squares(p.U)):sum()
-  within(f.budget)(lower, left)
+  within(budget)(lower, left)
   local trace <const> = math.max(left:item(), 0.0)
   -- log det C is at least that of U'U + D, and C at most U'U + D + trace I.
-  local raised <const> = M.computed(p, M.sums(p, trace), f.budget)
+  local raised <const> = M.computed(p, M.sums(p, trace), budget)
   local _, a <const> = M.solution(raised)
   local R <const> = M.solution(sums)
   local upper <const> = (2 * R:diagonal():log():sum() + sums.logs + raised.quad - (raised.proj * a):sum()

@@ -33,8 +33,9 @@ local methods <const> = {copy = model.copy}
 -- gap_per_point, in nats. Cost: two passes over the rows, O(n m^2). Errors: option; not_pd.
 ---@return gibbous.bounds
 function methods.bounds(self)
-  if model.fields(self).x == nil then core.raise("option", "bounds: the model holds no data") end
-  return posterior.guarded(self, "bounds", function() return bound.between(self) end)
+  local f <const> = model.fields(self)
+  if f.x == nil then core.raise("option", "bounds: the model holds no data") end
+  return posterior.guarded(self, "bounds", function() return bound.between(self, f.budget) end)
 end
 
 local class

@@ -32,7 +32,7 @@ end
 
 function M.objective_name(self) return model.fields(self).solver end
 
-function M.approximation(self) return bound.between(self) end
+function M.approximation(self) return bound.between(self, model.fields(self).budget) end
 
 M.guarded = state.guarded
 

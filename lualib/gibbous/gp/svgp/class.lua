@@ -16,6 +16,7 @@ local save <const> = require "gibbous.gp.save"
 local score <const> = require "gibbous.gp.report.score"
 local sparse <const> = require "gibbous.gp.sparse"
 local summary <const> = require "gibbous.gp.report.summary"
+local whole <const> = require "gibbous.gp.svgp.whole"
 
 ---@class gibbous.gp.svgp
 ---@field kernel gibbous.kernel       the model's own copy; the fitted one after fit
@@ -42,7 +43,7 @@ function methods.bounds(self)
     core.raise("option", ("bounds: they are known with Gaussian noise; m:log_marginal_likelihood() is the ELBO of '%s'"):format(
       f.likelihood.kind))
   end
-  return posterior.guarded(self, "bounds", function() return bound.between(self) end)
+  return posterior.guarded(self, "bounds", function() return bound.between(self, whole.pass_bytes(self)) end)
 end
 
 local class

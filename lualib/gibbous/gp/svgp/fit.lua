@@ -1,14 +1,16 @@
---- Fits of variational models: minibatches in an order that the seed fixes; natural gradients for a full q, Adam for the rest.
+--- Fits of variational models: minibatches in an order that the seed fixes; natural gradients for q, Adam for the rest.
 --
 -- The rows are taken as a sequence of permutations, one an epoch, cut into batches of one size; so a batch may have rows of two
 -- epochs, and every step has one plan. With Gaussian noise the first natural steps have rates 1, 1/2, 1/3, ..., the average of
 -- what the batches say, down to the rate that is kept; and after the last step one step of rate 1 on all rows makes q the best
--- there is for these parameters and places (Titsias 2009): the ELBO is then the collapsed bound. Where values were not given, it
--- begins with an exact fit to a few rows.
+-- there is for these parameters and places (gp/svgp/natural.lua): the ELBO is then, of a full q, the collapsed bound. Where values
+-- were not given, it begins with an exact fit to a few rows.
 local admission <const> = require "gibbous.admission"
 local all_rows <const> = require "gibbous.gp.svgp.all_rows"
+local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
+local damped <const> = require "gibbous.gp.svgp.damped"
 local descent <const> = require "gibbous.gp.fit.descent"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local exact <const> = require "gibbous.gp.exact.class"
@@ -83,20 +85,16 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: -ELBO with priors, its slopes by the free parameters, and of a full q the natural
--- parameters after a step of this rate.
+--- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the listed parameters, and q after a
+-- natural step of this rate, with its reach (svgp/damped.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
-  local f <const> = fields(self)
-  local full <const> = f.q.kind == "full"
-  local value, precision, shift, L
-  if full then value, precision, shift, L = elbo.step(self, x, y, scale, rate, noise) end
-  if not (full and f.q.whiten) then value = elbo.negative(self, x, y, scale, noise) end
+  local value, q <const>, reach <const> = elbo.step(self, x, y, scale, rate, noise)
+  local own <const> = value
   local prior <const>, raws <const> = param.log_prior(list), {}
   if prior then value = value - prior end
   for i, p in ipairs(list) do raws[i] = p.raw end
   local slopes <const> = #raws > 0 and core.grad(value, raws, {unused = "zero"}) or {}
-  return {value = value:detach(), slopes = slopes, precision = precision and precision:detach(), shift = shift and shift:detach(),
-    L = L and L:detach()}
+  return {value = value:detach(), bound = own:detach(), slopes = slopes, q = q, reach = reach and reach:detach()}
 end
 
 --- The free parameters of a model.
@@ -106,9 +104,16 @@ function M.free(self)
   return out
 end
 
-local function put(self, t, moved, run)
-  local f <const> = fields(self)
-  if t.precision then variational.put(f.q, t.precision, t.shift, t.L) end
+--- Those of them that Adam moves.
+function M.by_adam(self)
+  local others <const>, out <const> = variational.natural(fields(self).q), {}
+  for _, p in ipairs(M.free(self)) do out[#out + 1] = not others[p] and p or nil end
+  return out
+end
+
+--- Takes a step on a batch b.
+local function put(self, t, moved, run, b)
+  damped.move(self, t, b, run.realise)
   for _, one in ipairs(moved) do
     one.p.raw = one.raw
     run.moments[one.p] = {m = one.m, v = one.v}
@@ -117,7 +122,8 @@ end
 
 --- All tensors that a step computes, as a list.
 local function everything(t, moved)
-  local all <const> = {t.value, t.precision, t.shift, t.L}
+  local all <const> = {t.value, t.bound, table.unpack(t.q)}
+  all[#all + 1] = t.reach
   for _, one in ipairs(moved) do
     table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
   end
@@ -155,12 +161,20 @@ function M.planned(self)
   else
     x, y, noise = batch(self)
   end
-  local run <const> = {list = M.free(self), moments = {}, units = starts.units(self)}
+  local run <const> = {list = M.by_adam(self), moments = {}, units = starts.units(self)}
   for _, p in ipairs(run.list) do run.moments[p] = {m = leaf(table.unpack(p.raw.shape)), v = leaf(table.unpack(p.raw.shape))} end
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, RATE)
   local all <const> = everything(t, adam(run, run.list, t.slopes, LR, 2))
   all[#all + 1] = drawn
   return all
+end
+
+--- Raises for a step k whose ELBO on a batch b is not finite. rows: the numbers of its rows, nil: all.
+local function not_finite(self, o, run, k, b, rows)
+  local fault <const> = damped.row_at_fault(self, b, function(i) return rows and rows:select(1, i):item() or i end, run.realise)
+  core.raise("nan", ("fit: the ELBO of step %d is not finite: %s"):format(k, fault
+    and fault .. "; other values of mean, kernel and q (m:set) take f nearer to y"
+    or ("a smaller lr, now %g, or rate, now %g, may keep it so"):format(o.lr, o.rate)))
 end
 
 --- Step k: the value before it. Computes everything at once.
@@ -169,16 +183,15 @@ local function step(self, o, run, k, share)
   local fall <const> = 0.5 * (1 + math.cos(math.pi * share))
   local rate = o.rate * math.max(fall, LEAST)
   if run.gaussian then rate = math.max(rate, 1 / k) end
-  local x <const>, y <const>, noise <const> = batch(self, b < n and M.rows_of(k, b, n, o.seed, run.known) or nil)
+  local rows <const> = b < n and M.rows_of(k, b, n, o.seed, run.known) or nil
+  local x <const>, y <const>, noise <const> = batch(self, rows)
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, rate)
   local moved <const> = adam(run, run.list, t.slopes, o.lr * fall, k)
   run.realise(table.unpack(everything(t, moved)))
   local value <const> = t.value:item()
-  if value ~= value or math.abs(value) == math.huge then
-    core.raise("nan", ("fit: the ELBO of step %d is not finite; a smaller lr, now %g, or rate, now %g, may keep it so"):format(k,
-      o.lr, o.rate))
-  end
-  put(self, t, moved, run)
+  local own <const> = {x = x, y = y, noise = noise, scale = n / b}
+  if value ~= value or math.abs(value) == math.huge then not_finite(self, o, run, k, own, rows) end
+  put(self, t, moved, run, own)
   return value
 end
 
@@ -253,22 +266,47 @@ end
 -- Rows that parameters without given values are first fitted to by a factor, and the steps of that.
 local FEW <const>, FIRST <const> = 500, 30
 
---- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed: where steps on batches begin.
-local function begin_with_few(self, o)
+--- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed, within a budget: where steps on
+-- batches begin. The rows do not depend on the budget, or the bits of the fit would. open: the parameters without given values, which
+-- they stay where that is refused. True: Ctrl-C stopped it.
+local function begin_with_few(self, o, budget, open)
   local f <const> = fields(self)
   local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
   local few <const> = exact.new{kernel = f.kernel, mean = f.mean, likelihood = f.likelihood, solver = "direct"}
   local function take(t) return t:index(1, rows):to(WIDE):eval() end
-  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed})
-  if not (ok or descent.is_failed_start(err)) then error(err, 0) end
+  local ok <const>, err <const> = pcall(few.fit, few, take(f.x), take(f.y), {steps = FIRST, seed = o.seed, budget = budget,
+    seconds = o.seconds})
+  if ok then return err.interrupted and not (o.seconds and err.seconds >= o.seconds) end
+  if descent.is_failed_start(err) then return false end
+  for _, p in ipairs(open) do param.set_open(p, true) end
+  if not raised.is(err, "refused") then error(err, 0) end
+  core.raise("refused", ("%s. This is the first fit, an exact one to %d of the rows, of parameters without given values: with values "
+    .. "for those of kernel, mean and noise it is left out"):format(err.message, FEW), {need = err.need, have = err.have,
+    minimum = err.minimum})
 end
 
---- Has any free parameter of kernel, mean and noise no given value?
-local function is_open(list)
+--- The free parameters of kernel, mean and noise that have no given value.
+local function open_of(list)
+  local out <const> = {}
   for _, p in ipairs(list) do
-    if param.is_open(p) and not p.fixed then return true end
+    if param.is_open(p) and not p.fixed then out[#out + 1] = p end
   end
-  return false
+  return out
+end
+
+-- Standard deviations of the prior between the mean function and the level that y asks of f, from which q begins at that level.
+local OFF <const> = 3
+
+--- Gives a q that has not moved a mean at the level that the likelihood expects of f for y, where the prior hardly has it: a natural
+-- step, or Adam, would take long from there.
+local function begin_at_level(self)
+  local f <const> = fields(self)
+  local box <const> = f.q.kind == "full" and f.q.shift or f.q.mean
+  if likelihoods.is_gaussian(f.likelihood) or f.q.latents or not box.value:eq(0):all() then return end
+  local at <const> = bound.places(self, f.inducing.points.value)
+  local off <const> = f.likelihood:scales(f.y:to(WIDE)).level - f.mean(at.z) + core.zeros(f.q.count, WIDE)
+  if not (off / at.Kzz:diagonal():sqrt()):abs():ge(OFF):any() then return end
+  box.raw = f.q.whiten and core.linalg.triangular_solve(at.L, off) or off
 end
 
 -- The share of a step that a pass of sums takes, a row.
@@ -280,23 +318,25 @@ local function fit(self, o, budget, masked)
   f.budget = budget
   local floor <const> = f.likelihood:set_floor(f.y)
   local everything <const> = param.collect(self)
-  local n <const>, open <const> = #f.x, is_open(everything)
+  local n <const>, open <const>, stopped = #f.x, open_of(everything), false
   starts.begin(self, everything, nil)
-  if open and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
-    begin_with_few(self, o)
+  if #open > 0 and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
+    stopped = begin_with_few(self, o, budget, open)
     f.likelihood:set_floor(f.y)
   end
+  begin_at_level(self)
   local b <const> = M.batch_size(self, o, n)
-  local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
+  local run <const> = {batch = b, list = M.by_adam(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
     share = PASS * n / b, shift = scaling.log_scale(self)}
   run.idle = o.patience and watch(o.patience, n, b)
-  run.polish = run.gaussian and f.q.kind == "full" and o.polish ~= false
+  run.polish = run.gaussian and o.polish ~= false
   local steps <const> = limits(o, n, b)
   core.fit_begin(steps < math.maxinteger and steps or STEPS)
   f.active, f.state = "svgp", nil
   local reason, k = "step limit reached", 0
   local ok <const>, err <const> = pcall(model.posterior(self).guarded, self, "fit", function()
+    if stopped then error(core.error("interrupted", "interrupted"), 0) end
     reason, k = descend(self, o, run, start, steps)
   end)
   core.fit_end()
@@ -323,12 +363,8 @@ local function fit(self, o, budget, masked)
   return f.info
 end
 
---- Raises for options that this q, or the method, has no use for.
-local function check_method(q, o)
-  if o.rate and q.kind ~= "full" then
-    core.raise("option", ("fit: rate is of natural gradients, which move a full q; q = '%s' moves by Adam: lr, or take q = 'full'")
-      :format(q.kind))
-  end
+--- Raises for options out of their ranges.
+local function check_method(o)
   if o.patience and not (o.patience >= 1) then core.raise("option", "fit: patience is 1 epoch or more") end
 end
 
@@ -341,7 +377,7 @@ M.methods = methods
 --    steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
 --    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
 --    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
---    makes q the best there is.
+--    makes q the best there is, of "low_rank" its mean.
 --    patience: ends the fit where the mean ELBO of the batches of so many epochs is no better than that of as many before; without
 --    it a fit makes all its steps, and ends with small ones.
 --    on_step: gets {step, value}, -ELBO of the batch, and stops the fit by returning false. missing, budget: as of other models.
@@ -350,7 +386,7 @@ M.methods = methods
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = fit_options(o)
-  check_method(fields(self).q, o)
+  check_method(o)
   if o.method == "lbfgs" then return all_rows.fit(self, x, y, o) end
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil

@@ -3,6 +3,7 @@ local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
+local natural <const> = require "gibbous.gp.svgp.natural"
 local raised <const> = require "gibbous.raised"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local within <const> = require "gibbous.gp.within"
@@ -41,20 +42,16 @@ end
 
 -- The best q with Gaussian noise ----------------------------------------------------------------------------------------------
 
---- Sets a full q to the best there is with Gaussian noise, from the sums over rows p (gp/sgpr/bound.lua).
-function M.put(self, p, sums)
-  local precision <const> = (sums.gram + core.eye(#sums.gram)):detach()
-  local shift <const>, L <const> = sums.proj:detach(), p.L:detach()
-  core.eval(precision, shift, L)
-  variational.put(fields(self).q, precision, shift, L)
-end
+--- Sets q to the best there is with Gaussian noise, from the sums over rows p (gp/sgpr/bound.lua), of "low_rank" its mean. Gives
+-- -ELBO less that of a full q.
+function M.put(self, p, sums) return natural.finish(fields(self).q, p.L:detach():eval(), sums) end
 
---- The same in one pass over all rows. Gives -ELBO, the collapsed bound.
+--- The same in one pass over all rows. Gives -ELBO, of a full q the collapsed bound.
 function M.polish(self)
   local p <const> = bound.data(self, "vfe")
   local sums <const> = bound.computed(p, bound.sums(p), M.pass_bytes(self))
-  M.put(self, p, sums)
-  return bound.value(sums, p.n, true):item()
+  local more <const> = M.put(self, p, sums)
+  return bound.value(sums, p.n, true):item() + more
 end
 
 -- The best q with other likelihoods ---------------------------------------------------------------------------------------------
@@ -66,8 +63,8 @@ local STEPS <const>, LEAST <const>, CLOSE <const> = 100, 2 ^ -20, 1e-11
 -- q is not whitened.
 function M.natural(self, rate)
   local x <const>, y <const>, noise <const> = M.rows(self)
-  local value <const>, precision <const>, shift <const>, L <const> = elbo.step(self, x, y, 1, rate, noise)
-  return {value:detach(), precision:detach(), shift:detach(), not fields(self).q.whiten and L:detach() or nil}
+  local value <const>, new <const> = elbo.step(self, x, y, 1, rate, noise, true)
+  return {value:detach(), new[1], new[2], not fields(self).q.whiten and new[3] or nil}
 end
 
 --- These, computed; nil and why where they have no values.
@@ -79,7 +76,7 @@ local function computed(self, rate)
   end)
   if not ok and not raised.is(err, "not_pd", "nan") then error(err, 0) end
   local value <const> = ok and t[1]:item() or math.huge
-  if math.abs(value) < math.huge then return {value = value, precision = t[2], shift = t[3], L = t[4]} end
+  if math.abs(value) < math.huge then return {value = value, q = {t[2], t[3], t[4]}} end
   return nil, err or core.error("nan", "the ELBO is not finite")
 end
 
@@ -108,7 +105,7 @@ function M.search(self)
     if math.abs(gain) <= close then return end
     if gain > 0 then
       was, best, rate = M.state(q), at.value, was and math.min(1, 2 * rate) or 1
-      variational.put(q, at.precision, at.shift, at.L)
+      variational.put(q, at.q)
     elseif was == nil then
       error(err, 0)
     else

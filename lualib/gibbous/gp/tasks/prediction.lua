@@ -1,5 +1,6 @@
 --- What a model of several outputs says about new points: a record of the long form, seen as (m, T).
 
+local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local object <const> = require "gibbous.object"
 
@@ -12,7 +13,7 @@ local object <const> = require "gibbous.object"
 ---@field info gibbous.prediction_info
 local Record <const> = {__name = "gibbous.prediction"}
 -- Values by point and output, of a box.
-local shaped <const> = {mean = true, f_var = true, y_var = true, f_var_bound = true}
+local shaped <const> = {mean = true, y_mean = true, f_var = true, y_var = true, f_var_bound = true}
 local methods <const> = object.methods(Record, "a prediction", "p")
 
 local function box(self) return rawget(self, "_box") end
@@ -35,6 +36,15 @@ function methods.interval(self, level, o)
   local b <const> = box(self)
   local lo <const>, hi <const> = b.flat:interval(level, o)
   return wide(b, lo), wide(b, hi)
+end
+
+--- The log density of each observation y (m, T) by itself, (m, T): nats; NaN where y is.
+function methods.log_density(self, y)
+  local b <const>, t <const> = box(self), core.as_tensor(y)
+  if t == nil or t.ndim ~= 2 or t.shape[1] ~= b.m or t.shape[2] ~= b.T then
+    core.raise("shape", ("log_density: y must be (%d, %d), a row a point"):format(b.m, b.T))
+  end
+  return wide(b, b.flat:log_density((b.by_output and t:t() or t):reshape(t.numel)))
 end
 
 --- k joint draws, (k, m, T); of = "y" adds observation noise.
