@@ -261,7 +261,7 @@ describe("natural gradients of a low-rank q", function()
     end
   end)
 
-  it("move precisions of scales by the slopes with the weights as they are", function()
+  it("move means along S slope, and precisions of scales by the slopes with the weights as they are", function()
     for _, case in ipairs(cases) do
       local likelihood <const>, values <const>, whiten <const> = table.unpack(case)
       local a <const> = new{likelihood = likelihood, q = "low_rank", rank = 2, whiten = whiten}
@@ -272,6 +272,12 @@ describe("natural gradients of a low-rank q", function()
       local by <const> = gb.grad(a:log_marginal_likelihood(), a.q.scale.raw) / (2 * s * s)
       local t <const> = fit.tensors(a, fit.by_adam(a), x, values, nil, 1, 0.3)
       near(1 / (1 / (s * s) - 0.6 * by):sqrt(), t.q[2], 1e-9)
+      local w <const>, g <const> = a.q.weights.value, gb.grad(a:log_marginal_likelihood(), a.q.mean.raw)
+      local along <const> = (s * s * g + w:matmul(w:t():matmul(g))):totable()
+      local moved <const> = (t.q[1] - a.q.mean.value):totable()
+      local step <const> = moved[1] / along[1]
+      assert.is_true(step > 1e-6 and step <= 0.3 * (1 + 1e-9), tostring(step))
+      for k = 1, m do near(step * along[k], moved[k], 1e-9) end
     end
   end)
 
