@@ -262,6 +262,18 @@ describe("a batch of models", function()
     assert.equal("option", err.code)
   end)
 
+  it("takes every kernel of real inputs", function()
+    local x <const>, y <const> = data(2, 12, 160)
+    local K <const> = gb.kernels
+    for _, name in ipairs{"rbf", "matern12", "rational_quadratic", "periodic", "cosine", "linear", "polynomial", "arc_cosine",
+      "piecewise_polynomial", "white", "constant"} do
+      local b <const>, alone <const> = gb.gp.batch{kernel = K[name]()}, gb.gp.exact{kernel = K[name]()}
+      local info <const> = b:fit(x, y, {steps = 2})
+      alone:fit(x:select(1, 2), y:select(1, 2), {steps = 2})
+      assert.equal(alone.info.value, info.reports[2].value, name)
+    end
+  end)
+
   it("fails the model that has no rows, alone", function()
     local x <const>, y <const> = data(3, 12, 170)
     local gone <const> = gb.where(gb.range(1, 3):eq(2):unsqueeze(2), 0 / 0, y):eval()

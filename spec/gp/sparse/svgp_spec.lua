@@ -338,7 +338,7 @@ describe("gb.gp.svgp", function()
 
   it("fits counts of any size, from any mean", function()
     local t <const> = gb.linspace(0, 1, 120):unsqueeze(2):eval()
-    for _, level in ipairs{4, 18, 40} do
+    for _, level in ipairs{4, 18, 34} do
       local f <const> = (level + (6 * t:select(2, 1)):sin()):eval()
       for _, likelihood in ipairs{gb.likelihoods.poisson{}, gb.likelihoods.negative_binomial{dispersion = 0.01}} do
         local a <const> = gb.gp.svgp{kernel = K.rbf{lengthscale = 0.2}, inducing = 12, batch = 40, likelihood = likelihood}
@@ -350,9 +350,9 @@ describe("gb.gp.svgp", function()
   end)
 
   it("names the row of y that has no density, and what may help", function()
-    local a <const> = new{likelihood = gb.likelihoods.poisson{}, mean = function(p) return 800.0 * p:select(2, 1):gt(0.99) end}
+    local a <const> = new{likelihood = gb.likelihoods.poisson{}, mean = function(p) return 1e4 * (p:select(2, 1) - 0.9) end}
     a:fit(x, (i + 2):floor(), {steps = 0})
-    local at_fault <const> = x:select(2, 1):gt(0.99):to{dtype = "f64"}:argmax():item()
+    local at_fault <const> = x:select(2, 1):gt(0.98):to{dtype = "f64"}:argmax():item()
     raises("nan", ("fit: the ELBO of step 1 is not finite: row %d of y, %d, has no finite log density where f has mean "):format(
       at_fault, at_fault + 1), a.fit, a, {steps = 2})
     raises("option", "row 3 of y is 1e+16, expected a count, 0 or more; f64 has every whole number up to 2^53", a.fit, a,

@@ -8,6 +8,7 @@ local laplace_fit <const> = require "gibbous.gp.fit"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.classifier.observations"
 local places <const> = require "gibbous.gp.places"
+local sparse <const> = require "gibbous.gp.sparse"
 local svgp <const> = require "gibbous.gp.svgp"
 local svgp_fit <const> = require "gibbous.gp.svgp.fit"
 local variational <const> = require "gibbous.gp.svgp.variational"
@@ -75,6 +76,7 @@ function methods.fit(self, x, y, o)
   local how <const> = decide(self, xs, ys, classes, o)
   return model.attempt(self, function()
     become(self, how, classes)
+    if x == nil and f.inducing then sparse.settle(self) end
     local by <const> = how.kind == "laplace" and laplace_fit or svgp_fit
     local info <const> = by.methods.fit(self, x, y, o)
     if how.why then info.notes[#info.notes + 1] = how.why end
