@@ -71,7 +71,7 @@ function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = o or {}
   local f <const> = fields(self)
-  if o.resume or x == nil and f.x == nil then return laplace_fit.methods.fit(self, x, y, o) end
+  if type(o) ~= "table" or o.resume or x == nil and f.x == nil then return laplace_fit.methods.fit(self, x, y, o) end
   local xs <const>, ys <const>, classes <const> = data_of(self, x, y, o)
   local how <const> = decide(self, xs, ys, classes, o)
   return model.attempt(self, function()
