@@ -351,7 +351,8 @@ describe("gb.gp.svgp", function()
   end)
 
   it("names the row of y that has no density, and what may help", function()
-    local a <const> = new{likelihood = gb.likelihoods.poisson{}, mean = function(p) return 1e4 * (p:select(2, 1) - 0.9) end}
+    local a <const> = new{likelihood = gb.likelihoods.poisson{},
+      mean = function(p) return 1e4 * (p:select(2, 1) - 0.9) end}
     a:fit(x, (i + 2):floor(), {steps = 0})
     local err <const> = raises("nan", "fit: the ELBO of step 1 is not finite: row ", a.fit, a, {steps = 2})
     local row <const>, value <const>, mean <const> = err.message:match(
@@ -366,7 +367,7 @@ describe("gb.gp.svgp", function()
     local far <const> = gb.rand(600, 2, {seed = 5}):eval()
     local values <const> = (4 * far):sin():sum(2):eval()
     local a <const> = gb.gp.svgp{kernel = K.rbf{}, inducing = 8, batch = 50}
-    local err <const> = raises("refused", "This is the first fit, an exact one to 500 of the rows, of parameters without given values",
+    local err <const> = raises("refused", "This is the first fit, an exact one to 500 of the rows, of parameters without given",
       a.fit, a, far, values, {budget = "1 MiB", steps = 3})
     assert.is_true(err.minimum > 2 ^ 20)
     a:fit(far, values, {budget = err.minimum, steps = 3})

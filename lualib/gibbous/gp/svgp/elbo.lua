@@ -76,8 +76,8 @@ local function bend(x, slope) return core.with_slope(core.zeros(slope.shape), x,
 
 --- -ELBO of rows, its slopes written out, and the natural parameters after a step of this rate: of a whitened full q. Of C latent
 -- functions, which share K and m, the slopes by these are sums over them; slopes by variance that the rounding of draws made
--- positive do not count in the natural parameters, since log p is concave. Last, of noise that is not Gaussian, the largest distance
--- of a row's f to the peak of the parabola that the step takes log p for (svgp/natural.lua).
+-- positive do not count in the natural parameters, since log p is concave. Last, of noise that is not Gaussian, the largest
+-- distance of a row's f to the peak of the parabola that the step takes log p for (svgp/natural.lua).
 function M.step(self, x, y, scale, rate, noise)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)
