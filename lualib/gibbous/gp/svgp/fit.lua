@@ -87,8 +87,8 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: 'bound', -ELBO, and 'value', the same with priors, its slopes by the free parameters, and of
--- a full q the natural parameters after a step of this rate, with their reach (svgp/natural.lua).
+--- The tensors of a step on these rows: 'bound', -ELBO, and 'value', that with priors, its slopes by the free parameters, and of a
+-- full q the natural parameters after a step of this rate, with their reach (svgp/natural.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
   local f <const> = fields(self)
   local full <const> = f.q.kind == "full"
