@@ -45,7 +45,8 @@ local function find(at, path)
     table.sort(names)
     text = #names <= LISTED and "it has " .. table.concat(names, ", ") or "print(m) lists them"
   end
-  core.raise("option", ("the model has no parameter '%s' (%s)"):format(tostring(path), text))
+  core.raise("option", ("the model has no parameter '%s' (%s)"):format(
+    type(path) == "string" and path or options.got(path), text))
 end
 
 local chosen <const> = {kernel = true, mean = true, likelihood = true, solver = true, standardize = true}

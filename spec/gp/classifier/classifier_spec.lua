@@ -178,6 +178,30 @@ describe("a classifier", function()
     assert.is_true(chosen < by_mode - 0.05, ("%g, %g by Laplace's approximation"):format(chosen, by_mode))
   end)
 
+  it("fits again, by inducing points, to the data that it holds", function()
+    local t <const> = gb.rand(30, 2, {seed = 8}):eval()
+    local m <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}, inference = "svgp", inducing = 3}
+    m:fit(t, t:select(2, 1):gt(0.5):to "f64", {steps = 3})
+    local first <const> = m.info.log_likelihood
+    m:fit{steps = 60}
+    assert.is_true(m.info.log_likelihood > first)
+  end)
+
+  it("has no class where a point is not finite, and says which", function()
+    local t <const> = gb.rand(12, 2, {seed = 9}):eval()
+    local labels <const> = {}
+    for i = 1, 12 do labels[i] = ({"a", "b", "c"})[1 + i % 3] end
+    for _, inference in ipairs{"laplace", "svgp"} do
+      local m <const> = gb.gp.classifier{kernel = gb.kernels.rbf{}, inference = inference,
+        inducing = inference == "svgp" and 3 or nil}
+      m:fit(t, labels, {steps = 1})
+      local p <const> = m:predict(gb.tensor{{0.1, 0.2}, {0 / 0, 1}, {0.3, 0.9}})
+      assert.same({false, true, false}, p.probabilities:isnan():all(2):totable())
+      assert.is_true(p.probabilities:select(1, 3):isfinite():all())
+      raises("nan", "class: point 2 is not finite, and has no class", function() return p.class end)
+    end
+  end)
+
   it("is gb.gp.svgp with the likelihood of its classes where that is asked for", function()
     local y <const> = of_two()
     local m <const> = gb.gp.classifier{kernel = K.rbf{lengthscale = 1, variance = 2}, inference = "svgp", inducing = 9}

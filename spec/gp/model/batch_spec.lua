@@ -183,6 +183,7 @@ describe("a batch of models", function()
     local half <const> = gb.gp.batch(options())
     half:fit(broken, "y")
     assert.is_true(half:predict(broken).mean[2]:isnan():all())
+    raises("option", "predict: the points of model 2 must be a tensor or a frame, got 1", function() half:predict{broken[1], 1} end)
     local together <const> = gb.gp.batch(options())
     together:fit(x:select(1, 1), y)
     local alone <const> = gb.gp.exact(options())
@@ -260,6 +261,18 @@ describe("a batch of models", function()
     local ok <const>, err <const> = pcall(b.fit, b, x, y)
     assert.is_false(ok)
     assert.equal("option", err.code)
+  end)
+
+  it("takes every kernel of real inputs", function()
+    local x <const>, y <const> = data(2, 12, 160)
+    local K <const> = gb.kernels
+    for _, name in ipairs{"rbf", "matern12", "rational_quadratic", "periodic", "cosine", "linear", "polynomial", "arc_cosine",
+      "piecewise_polynomial", "white", "constant"} do
+      local b <const>, alone <const> = gb.gp.batch{kernel = K[name]()}, gb.gp.exact{kernel = K[name]()}
+      local info <const> = b:fit(x, y, {steps = 2})
+      alone:fit(x:select(1, 2), y:select(1, 2), {steps = 2})
+      assert.equal(alone.info.value, info.reports[2].value, name)
+    end
   end)
 
   it("fails the model that has no rows, alone", function()

@@ -50,8 +50,8 @@ local function same(p, at)
   assert.is_true(own.y_var:equal(p.sy:undo_var(hand.y_var)), "y_var")
   assert.is_true(own.y_mean:equal(own.mean), "y_mean")
   local seen <const>, wide <const> = own.mean + own.y_var:sqrt(), {dtype = "f64"}
-  near(-0.5 * (1 + (2 * math.pi * own.y_var:to(wide)):log()), own:log_density(seen):to(wide), own.mean.dtype == "f64" and 1e-10 or 1e-3,
-    "log_density")
+  near(-0.5 * (1 + (2 * math.pi * own.y_var:to(wide)):log()), own:log_density(seen):to(wide),
+    own.mean.dtype == "f64" and 1e-10 or 1e-3, "log_density")
   local lo <const>, hi <const> = own:interval(0.9)
   local hand_lo <const>, hand_hi <const> = hand:interval(0.9)
   assert.is_true(lo:equal(p.sy:undo(hand_lo)) and hi:equal(p.sy:undo(hand_hi)), "interval")

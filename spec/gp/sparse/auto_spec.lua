@@ -86,7 +86,8 @@ describe("gb.gp.auto", function()
     assert.equal("laplace", info.kind)
     assert.is_true(m:score(x, gb.where(y:gt(0), 1.0, 0.0)).accuracy > 0.9)
     -- whose log density has no second derivative, as Laplace's approximation needs it
-    local rough <const>, how <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.laplace{}}:fit(x, y, {seconds = 0.5})
+    local rough <const>, how <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.laplace{}}:fit(x, y,
+      {seconds = 0.5})
     assert.equal("svgp", how.kind)
     assert.equal("laplace", rough.likelihood.kind)
     assert.is_nil(how.costs.laplace)

@@ -8,6 +8,7 @@ local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local object <const> = require "gibbous.object"
+local options <const> = require "gibbous.options"
 local scaling <const> = require "gibbous.gp.scaling"
 local steps <const> = require "gibbous.gp.batch.steps"
 
@@ -60,6 +61,15 @@ local function undone(self, v)
   return core.stack({scaler:undo(v:select(1, 1)), v:select(1, 2) * unit, v:select(1, 3) * unit}, 1):eval()
 end
 
+--- The number of points for model i, which has no result.
+local function rows_at(x, i)
+  local t <const> = frames.is(x) and x or core.as_tensor(x)
+  if t == nil then
+    core.raise("option", ("predict: the points of model %d must be a tensor or a frame, got %s"):format(i, options.got(x)))
+  end
+  return #t
+end
+
 --- (3, m) of each model; models: by number, false where the fit failed.
 local function all(models, at)
   local of <const>, order <const>, out <const> = predictor(), {}, {}
@@ -79,7 +89,7 @@ local function all(models, at)
   end)
   for _, i in ipairs(order) do out[i] = undone(models[i], of(models[i], points[i])) end
   for i, m in ipairs(models) do
-    if not m then out[i] = core.full({3, #at(i)}, 0 / 0, {dtype = "f64"}) end
+    if not m then out[i] = core.full({3, rows_at(at(i), i)}, 0 / 0, {dtype = "f64"}) end
   end
   return out
 end

@@ -3,6 +3,7 @@
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -62,10 +63,10 @@ function M.trace(self)
   return out
 end
 
---- Does v depend on this leaf?
+--- Does v depend on this leaf? A derivative that does not exist is one by a leaf that v reads.
 local function reads(v, leaf)
   local ok <const>, err <const> = pcall(core.grad, v, {leaf})
-  return ok or err.code ~= "option"
+  return ok or not (raised.is(err, "option") and err.message:find("does not depend on", 1, true))
 end
 
 --- Plans v, of the leaves of a trace: a function of a table of tensors by the leaves' names that runs it. Leaves that v does not

@@ -11,6 +11,7 @@ local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.classifier.observations"
 local places <const> = require "gibbous.gp.places"
 local shallow_copy <const> = require "gibbous.shallow_copy"
+local sparse <const> = require "gibbous.gp.sparse"
 local svgp <const> = require "gibbous.gp.svgp"
 local svgp_fit <const> = require "gibbous.gp.svgp.fit"
 local variational <const> = require "gibbous.gp.svgp.variational"
@@ -86,11 +87,12 @@ function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = o or {}
   local f <const> = fields(self)
-  if o.resume or x == nil and f.x == nil then return laplace_fit.methods.fit(self, x, y, o) end
+  if type(o) ~= "table" or o.resume or x == nil and f.x == nil then return laplace_fit.methods.fit(self, x, y, o) end
   local xs <const>, ys <const>, classes <const> = data_of(self, x, y, o)
   local how <const> = decide(self, xs, ys, classes, o)
   return model.attempt(self, function()
     become(self, how, classes)
+    if x == nil and f.inducing then sparse.settle(self) end
     local by <const> = how.kind == "laplace" and laplace_fit or svgp_fit
     local info <const> = by.methods.fit(self, x, y, how.kind == "svgp" and of_steps(o, #xs) or o)
     if how.why then info.notes[#info.notes + 1] = how.why end

@@ -17,7 +17,8 @@ local M <const> = {}
 -- Steps at most; halvings of one; the change of f, relative to its size, that ends the search, and one that ends it where the
 -- density rises by no more than this part of itself: its rounding.
 local STEPS <const>, CLOSE <const>, NEAR <const>, ROUNDED <const> = 500, 1e-10, 1e-6, 1e-12
--- Steps without smaller changes of f, in which the density rises by this part of itself at most, after which rounding has the search.
+-- Steps without smaller changes of f, in which the density rises by this part of itself at most, that end the search: only rounding
+-- moves it.
 local IDLE <const>, LITTLE <const> = 10, 1e-9
 -- Changes of f from which steps are by the true curvature.
 local LAST <const> = 1e-2
@@ -106,7 +107,7 @@ local function true_step(p, now, g, w)
   return (g - now.a - w * moved):eval(), moved
 end
 
---- The step of a and f by W, at least 0, and B. By a factor a = W^1/2 B^-1 (W^1/2 (f - m) + g / W^1/2), in which nothing of the size of
+--- The step of a and f by W, at least 0, and B. By a factor a = W^1/2 B^-1 (W^1/2 (f - m) + g / W^1/2), in which nothing as large as
 -- W cancels; g / W^1/2 would be most of what a solver's tolerance refers to.
 local function step_by(p, now, g, w, solver, found)
   local sw <const> = core.maximum(w:sqrt(), solver and 0 or DIVISOR):eval()

@@ -292,7 +292,7 @@ function methods.sample(self, k, opts)
   if o.of == "y" then check_whole(b, "sample", 'of = "f"') end
   k = k or 1
   if not options.integral(k) or k < 1 then
-    core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(tostring(k)))
+    core.raise("option", ("sample: the number of draws must be 1 or more, got %s"):format(options.got(k)))
   end
   if b.observed and b.observed.latents then
     core.raise("option", "sample: predictions of several latent functions have no joint samples: mean, f_var, probabilities")

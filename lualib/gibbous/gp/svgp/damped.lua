@@ -1,9 +1,9 @@
 --- Natural steps that do not leap.
 --
 -- A natural step takes log p for the parabola that it is near the present f of each row. Where that parabola has its peak far away,
--- as of a count of 1e8 at f = 0, log p is another function there: the step may end where its rate e^f overflows. So a step with such
--- a row is taken whole only where it raises the ELBO of the batch; else a half of it, a quarter, ... on the line of the natural
--- parameters, which starts uphill.
+-- as of a count of 1e8 at f = 0, log p is another function there: the step may end where its rate e^f overflows. So a step with
+-- such a row is taken whole only where it raises the ELBO of the batch; else a half of it, a quarter, ... on the line of the
+-- natural parameters, which starts uphill.
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
 local raised <const> = require "gibbous.raised"
@@ -42,8 +42,8 @@ function M.move(self, t, b, realise)
   for i, box in ipairs(boxes) do box.raw = before[i] end
 end
 
---- The text of what is wrong with the first row of a batch whose expected log density is not finite; nil: no row's is. row_of(i): the
--- number of row i in the data.
+--- What is wrong with the first row of a batch whose expected log density is not finite, in words; nil: there is no such row.
+-- row_of(i): the number of row i in the data.
 function M.row_at_fault(self, b, row_of, realise)
   local each <const>, mean <const>, var <const> = elbo.rows_of(self, b.x, b.y, b.noise)
   local good <const> = each:isfinite():to{dtype = "f32"}:detach()
@@ -51,8 +51,8 @@ function M.row_at_fault(self, b, row_of, realise)
   realise(good, mean, var)
   if good:min():item() == 1 then return nil end
   local i <const> = good:argmin():item()
-  return ("row %d of y, %g, has no finite log density where f has mean %.3g and variance %.3g"):format(row_of(i), y:select(1, i):item(),
-    mean:select(1, i):max():item(), var:select(1, i):max():item())
+  return ("row %d of y, %g, has no finite log density where f has mean %.3g and variance %.3g"):format(row_of(i),
+    y:select(1, i):item(), mean:select(1, i):max():item(), var:select(1, i):max():item())
 end
 
 return M
