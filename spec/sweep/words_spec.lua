@@ -115,7 +115,9 @@ describe("the words of a look", function()
   end)
 
   it("behind a script are the script's, as for run", function()
-    local twin <close> = new([[space = {a = ... == "more" and {1, 2, 3} or {1}}, metric = "v", run = function(p) return {v = p.a} end]])
+    local twin <close> = new [[space = {a = ... == "more" and {1, 2, 3} or {1}}, metric = "v", run = function(p)
+        return {v = p.a}
+      end]]
     local out <const>, err <const>, code <const> = twin:sweep("plan", "more")
     assert.equal(0, code, err)
     assert.matches("3 trials of 3 cells", out, 1, true)
