@@ -45,7 +45,7 @@ command["gibbous stubs DIR"] = true
 command["gibbous reference OUT.html"] = true
 
 --- Studies of many trials, gb.sweep{...}: runs them, and shows what they came to. STORE is the folder of a study, NAME.gibbous. Words
---- behind SCRIPT that are neither options nor numbers of trials are the script's, for each verb.
+--- behind SCRIPT are the script's, where a verb takes no numbers of trials.
 command["gibbous sweep VERB SCRIPT|STORE"] = true
 
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same

@@ -1,6 +1,7 @@
 --- Events in files, one JSON line each with a digest of it: {"sum":"8 digits","event":{...}}. A file has one writer, and readers
 -- that take what is new. A line that is cut, or differs from its digest, is passed over.
 local core <const> = require "gibbous.core"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -31,7 +32,7 @@ end
 function M.parse(line)
   local sum <const>, text <const> = line:match '^{"sum":"(%x+)","event":(.*)}$'
   if not sum or core.sha256(text):sub(1, DIGITS) ~= sum then return nil end
-  local ok <const>, e <const> = pcall(core.json_decode, text)
+  local ok <const>, e <const> = raised.attempt(core.json_decode, text)
   return ok and type(e) == "table" and e or nil
 end
 

@@ -51,8 +51,8 @@ end
 function M.verbs.table(words)
   local forms <const> = require "gibbous.sweep.table"
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string", rows = "string", cols = "string",
-    group = "string", metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag", sd = "flag",
-    out = "string"}, "SCRIPT|STORE")
+    group = "string", metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag",
+    sd = "flag", out = "string"}, "SCRIPT|STORE")
   if o.se and o.sd then core.raise("option", "--se or --sd, not both") end
   local fmt <const> = one_of(o.fmt or "text", forms.forms, "fmt")
   local self <close> = M.open(where, o, rest)
