@@ -173,3 +173,23 @@ describe("an interrupt while a store is read", function()
     support.raises("format", "is damaged: ", db.damage, failing "format")
   end)
 end)
+
+describe("bytes that are no UTF-8", function()
+  it("are told by JSON as question marks: of messages, and of the folder that a sweep runs in", function()
+    local s <close> = new [[space = {a = {1, 2}}, metric = "v", run = function(p)
+        if p.a == 2 then error "caf\xe9" end
+        return {v = 1}
+      end]]
+    local folder <const> = s:path "caf\xe9"
+    core.make_folder(folder)
+    local words <const> = {"-c", [[cd "$1" && shift && exec "$@"]], "sh", folder, process.binary, "sweep", "run", s.script,
+      "--store", s.store}
+    local out <const>, err <const>, code <const> = process.run(words, {program = "sh"})
+    assert.equal(3, code, out .. err)
+    assert.matches("1 ok, 1 error", out, 1, true)
+    local text <const> = s:sweep("export", "--fmt", "json")
+    local rows <const> = core.json_decode(text)
+    assert.equal(2, #rows)
+    assert.matches("caf?", rows[2].message, 1, true)
+  end)
+end)
