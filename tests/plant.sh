@@ -2197,6 +2197,18 @@ lualib/gibbous/sweep/search_tpe.lua
 lualib/gibbous/sweep/watch.lua
 's/math.min(#lines, math.max(1, rows - 1))/#lines/'
 'sweeps, watch: the view fits the window'
+
+lualib/gibbous/raised.lua
+'s/if not ok and M.is_of_place/if false and M.is_of_place/'
+'sweeps, words: Ctrl-C is not taken for a damaged line'
+
+lualib/gibbous/sweep/command.lua
+'s/if not raised.is(result, "interrupted") then error(result, 0) end/error(result, 0)/'
+'sweeps, words: a signal while a script is read has its status'
+
+lualib/gibbous/sweep/csv.lua
+'s/\^\[%s#\]/^%s/'
+'sweeps, words: a cell of CSV that begins as a comment is quoted'
 )
 
 say () { printf '%-10s %-24s %s\n' "$@"; }

@@ -1,5 +1,6 @@
 --- The reports of 'gibbous doctor' and 'gibbous env': what was found, and how to mend what is missing. Changes nothing.
 local core <const> = require "gibbous.core"
+local printable <const> = require "gibbous.printable"
 local progress_line <const> = require "gibbous.progress_line"
 local screen <const> = require "gibbous.plot.screen"
 
@@ -139,10 +140,10 @@ local function facts()
   }
 end
 
---- The facts, texts by name.
+--- The facts, texts by name, as JSON takes them: names of folders may have any bytes.
 function M.facts()
   local out <const> = {}
-  for _, row in ipairs(facts()) do out[row[1]] = row[2] end
+  for _, row in ipairs(facts()) do out[row[1]] = printable(row[2]) end
   return out
 end
 
@@ -217,6 +218,9 @@ end
 function M.doctor(json)
   if json then
     local list <const>, well <const> = outcomes()
+    for _, check in ipairs(list) do
+      check.text, check.remedy = check.text and printable(check.text), check.remedy and printable(check.remedy)
+    end
     print(core.json_encode{facts = M.facts(), checks = list, well = well})
     return well
   end

@@ -19,4 +19,12 @@ end
 --- Does the error say where something ran, and nothing of what it was? Attempts pass it on.
 function M.is_of_place(err) return M.is(err, "interrupted", "oom", "refused", "device", "internal") end
 
+local function passed(ok, ...)
+  if not ok and M.is_of_place((...)) then error((...), 0) end
+  return ok, ...
+end
+
+--- As pcall for errors of what is done; those of place are raised on. So Ctrl-C is not taken for a file that is damaged.
+function M.attempt(f, ...) return passed(pcall(f, ...)) end
+
 return M

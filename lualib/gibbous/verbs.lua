@@ -5,7 +5,8 @@ local raised <const> = require "gibbous.raised"
 local INTERRUPTED <const> = 130
 
 --- Runs the verb that the words begin with, and says what is wrong. verbs: functions of the other words by name; command: its name;
--- listed: its verbs, and what else is said of a word that is not one. Gives what the function gives, false after an error, 130 after Ctrl-C.
+-- listed: its verbs, and what else is said of a word that is not one. Gives what the function gives, false after an error, 130
+-- after Ctrl-C.
 ---@param verbs table<string, fun(words: string[]): boolean|integer>
 ---@param words string[]
 ---@param command string

@@ -1,5 +1,11 @@
 --- Names and values of any bytes in tables, and words of commands that name nothing.
+local core <const> = require "gibbous.core"
+local events <const> = require "gibbous.sweep.events"
 local new <const> = require "spec.sweep.study"
+local process <const> = require "spec.process"
+local store <const> = require "gibbous.sweep.store"
+local support <const> = require "spec.support"
+local turns <const> = require "gibbous.sweep.turns"
 
 local RUN <const> = [[space = {a = {"#x", "y&z~$"}}, repeats = 2, metric = "m%\nbye\\end{document}", run = function(p, trial)
     return {["m%\nbye\\end{document}"] = #p.a + trial.seed % 5}
@@ -85,8 +91,6 @@ describe("the words of a look", function()
   end)
   teardown(function() s:remove() end)
 
-  local process <const> = require "spec.process"
-
   local function refused(words, ...)
     local out <const>, err <const>, code <const> = process.run{"sweep", ...}
     assert.equal(1, code, out)
@@ -109,13 +113,15 @@ describe("the words of a look", function()
   end)
 
   it("say a limit before anything is kept", function()
-    local store <const> = s:path "none"
-    refused("the limit must be above 0", "run", s.script, "--store", store, "--limit", "0")
-    assert.is_false(require "gibbous.core".file_exists(store))
+    local none <const> = s:path "none"
+    refused("the limit must be above 0", "run", s.script, "--store", none, "--limit", "0")
+    assert.is_false(core.file_exists(none))
   end)
 
   it("behind a script are the script's, as for run", function()
-    local twin <close> = new([[space = {a = ... == "more" and {1, 2, 3} or {1}}, metric = "v", run = function(p) return {v = p.a} end]])
+    local twin <close> = new [[space = {a = ... == "more" and {1, 2, 3} or {1}}, metric = "v", run = function(p)
+        return {v = p.a}
+      end]]
     local out <const>, err <const>, code <const> = twin:sweep("plan", "more")
     assert.equal(0, code, err)
     assert.matches("3 trials of 3 cells", out, 1, true)
@@ -136,4 +142,54 @@ describe("a signal while a script is read", function()
       if signal == "INT" then assert.equal(130, (select(3, s:sweep "ls"))) end
     end)
   end
+end)
+
+describe("an interrupt while a store is read", function()
+  local function interrupt() core.raise("interrupted", "interrupted") end
+
+  it("is no damaged line, and no owner of whom nothing is known", function()
+    local s <close> = new [[run = error]]
+    core.make_folder(s:path "claims")
+    turns.take(s.folder, "plan.1", turns.me())
+    local line <const> = events.line{change = "open", version = 1}:sub(1, -2)
+    assert.equal("open", events.parse(line).change)
+    support.with(core, {json_decode = interrupt}, function()
+      support.raises("interrupted", "", events.parse, line)
+      support.raises("interrupted", "", turns.owner, s.folder, "plan.1")
+    end)
+    support.with(core, {json_decode = function() core.raise("format", "no JSON") end}, function()
+      assert.is_nil(events.parse(line))
+      assert.is_nil(turns.owner(s.folder, "plan.1"))
+    end)
+  end)
+
+  it("is no damage of a database", function()
+    local s <close> = new [[run = error]]
+    local db <close> = store.open(s.store, "create", "sqlite")
+    local function failing(code)
+      return setmetatable({db = {rows = function() core.raise(code, "words") end}}, {__index = db})
+    end
+    support.raises("interrupted", "words", db.damage, failing "interrupted")
+    support.raises("format", "is damaged: ", db.damage, failing "format")
+  end)
+end)
+
+describe("bytes that are no UTF-8", function()
+  it("are told by JSON as question marks: of messages, and of the folder that a sweep runs in", function()
+    local s <close> = new [[space = {a = {1, 2}}, metric = "v", run = function(p)
+        if p.a == 2 then error "caf\xe9" end
+        return {v = 1}
+      end]]
+    local folder <const> = s:path "caf\xe9"
+    core.make_folder(folder)
+    local words <const> = {"-c", [[cd "$1" && shift && exec "$@"]], "sh", folder, process.binary, "sweep", "run", s.script,
+      "--store", s.store}
+    local out <const>, err <const>, code <const> = process.run(words, {program = "sh"})
+    assert.equal(3, code, out .. err)
+    assert.matches("1 ok, 1 error", out, 1, true)
+    local text <const> = s:sweep("export", "--fmt", "json")
+    local rows <const> = core.json_decode(text)
+    assert.equal(2, #rows)
+    assert.matches("caf?", rows[2].message, 1, true)
+  end)
 end)

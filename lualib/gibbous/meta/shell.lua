@@ -44,7 +44,8 @@ command["gibbous stubs DIR"] = true
 --- Writes the reference as one HTML file, which needs no network.
 command["gibbous reference OUT.html"] = true
 
---- Studies of many trials, gb.sweep{...}: runs them, and shows what they came to. STORE is the folder of a study, NAME.gibbous.
+--- Studies of many trials, gb.sweep{...}: runs them, and shows what they came to. STORE is the folder of a study, NAME.gibbous. Words
+--- behind SCRIPT are the script's, where a verb takes no numbers of trials.
 command["gibbous sweep VERB SCRIPT|STORE"] = true
 
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
@@ -72,7 +73,8 @@ command["gibbous sweep ls SCRIPT|STORE"] = true
 --- All that is known of a trial, with the end of its log.
 command["gibbous sweep show SCRIPT|STORE N"] = true
 
---- Makes trials pending again: --failed, --class CLASS, or numbers.
+--- Makes trials pending again: --failed, --class CLASS, or numbers; one of them must be there. A number that no trial has is an error,
+--- and so is a word that is no class.
 command["gibbous sweep rerun SCRIPT|STORE [N ...]"] = true
 
 --- Runs a trial that ended again, elsewhere, and compares results and reports bit by bit; the status is 1 where they differ. --except

@@ -4,6 +4,7 @@
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local machine <const> = require "gibbous.sweep.machine"
+local raised <const> = require "gibbous.raised"
 local text <const> = require "gibbous.sweep.text"
 
 local M <const> = {}
@@ -67,7 +68,7 @@ end
 local function result_of(word, metric)
   local v <const> = number_of(word)
   if v then return {}, v end
-  local ok <const>, object <const> = pcall(core.json_decode, word)
+  local ok <const>, object <const> = raised.attempt(core.json_decode, word)
   if not ok or type(object) ~= "table" then
     core.raise("option", ("a result is a number or a JSON object as '{\"rmse\": 0.1}', got '%s'%s"):format(word,
       word:find "^%s*{" and ("; nan and infinite numbers in it are strings: {\"%s\": \"nan\"}"):format(metric or "rmse") or ""))

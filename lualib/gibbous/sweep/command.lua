@@ -210,7 +210,7 @@ function verbs.ls(words)
         (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
         t.seconds and ("%.1f"):format(t.seconds) or "", t.peak and ("%.1f MiB"):format(t.peak / 2 ^ 20) or "",
-        ((t.message or ""):match "^[^\n]*")}
+        ((t.message or ""):match "^[^\n]*":gsub("%c", " "))}
     end
   end
   print(require "gibbous.table_text"(rows))

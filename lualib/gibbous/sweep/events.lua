@@ -1,26 +1,25 @@
 --- Events in files, one JSON line each with a digest of it: {"sum":"8 digits","event":{...}}. A file has one writer, and readers
 -- that take what is new. A line that is cut, or differs from its digest, is passed over.
 local core <const> = require "gibbous.core"
+local printable <const> = require "gibbous.printable"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
 local DIGITS <const> = 8
 local MOST <const> = 1000000              -- bytes of an event, within what core.json_decode takes
 
---- Texts are JSON's: zeros, and bytes that are no UTF-8, become '?'.
-local function printable(e)
+--- An event whose texts are JSON's.
+local function with_printable_texts(e)
   for key, v in pairs(e) do
-    if type(v) == "string" then
-      local text <const> = utf8.len(v) and v or v:gsub("[\x80-\xff]", "?")
-      e[key] = text:gsub("\0", "?")
-    end
+    if type(v) == "string" then e[key] = printable(v) end
   end
   return e
 end
 
 --- An event as a line.
 function M.line(e)
-  local text <const> = core.json_encode(printable(e))
+  local text <const> = core.json_encode(with_printable_texts(e))
   if #text > MOST then
     core.raise("option", ("%d bytes are too many for one line of a journal: large results go to files in trial.dir"):format(#text))
   end
@@ -31,7 +30,7 @@ end
 function M.parse(line)
   local sum <const>, text <const> = line:match '^{"sum":"(%x+)","event":(.*)}$'
   if not sum or core.sha256(text):sub(1, DIGITS) ~= sum then return nil end
-  local ok <const>, e <const> = pcall(core.json_decode, text)
+  local ok <const>, e <const> = raised.attempt(core.json_decode, text)
   return ok and type(e) == "table" and e or nil
 end
 

@@ -1,6 +1,7 @@
 --- gibbous sweep export: one row a trial, or one a report, as CSV, JSON lines or JSON, with all digits.
 local core <const> = require "gibbous.core"
 local csv <const> = require "gibbous.sweep.csv"
+local printable <const> = require "gibbous.printable"
 local results <const> = require "gibbous.sweep.results"
 
 local M <const> = {forms = {"csv", "jsonl", "json"}}
@@ -63,11 +64,11 @@ local function of_reports(trials, store)
 end
 
 --- A row as a JSON object in the order of the columns, null where there is nothing; nan and infinite numbers are strings, since
--- JSON has no such numbers.
+-- JSON has no such numbers. Messages may have any bytes.
 local function object(names, row)
   local parts <const> = {}
   for k, name in ipairs(names) do
-    local v <const> = row[k]
+    local v <const> = type(row[k]) == "string" and printable(row[k]) or row[k]
     parts[k] = core.json_encode(name) .. ":" .. (v == nil and "null" or core.json_encode(v))
   end
   return "{" .. table.concat(parts, ",") .. "}"

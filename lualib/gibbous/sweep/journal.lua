@@ -10,6 +10,7 @@ local core <const> = require "gibbous.core"
 local events <const> = require "gibbous.sweep.events"
 local holders <const> = require "gibbous.sweep.holders"
 local known <const> = require "gibbous.sweep.known"
+local raised <const> = require "gibbous.raised"
 local state <const> = require "gibbous.sweep.state"
 local turns <const> = require "gibbous.sweep.turns"
 
@@ -158,7 +159,7 @@ local function turn_on_host(self)
   end
   local deadline <const> = core.clock() + LONGEST
   repeat
-    local ok <const>, held <const> = pcall(core.lock, self.turn)
+    local ok <const>, held <const> = raised.attempt(core.lock, self.turn)
     if held then return ok and held or nil end
     core.wait({}, PATIENCE)
   until core.clock() > deadline

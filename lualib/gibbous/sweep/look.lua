@@ -8,8 +8,7 @@ local words_of <const> = require "gibbous.sweep.words"
 
 local M <const> = {verbs = {}}
 
---- A store to look at: of a script, which gets the words behind it, or by its folder. Gives the store, and the study where there is a
--- script.
+--- A store to look at: of a script, which gets the words behind it, or by its folder. Gives the store, and the study of a script.
 function M.open(where, o, rest)
   if store.is(where) then
     if rest and rest[1] then core.raise("option", ("nothing is expected behind STORE, got '%s'"):format(rest[1])) end
@@ -51,9 +50,9 @@ end
 
 function M.verbs.table(words)
   local forms <const> = require "gibbous.sweep.table"
-  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", rows = "string", cols = "string", group = "string",
-    metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag", sd = "flag",
-    out = "string"}, "SCRIPT|STORE")
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", rows = "string", cols = "string",
+    group = "string", metric = "string", goal = "string", where = "string", fmt = "string", level = "number", se = "flag",
+    sd = "flag", out = "string"}, "SCRIPT|STORE")
   if o.se and o.sd then core.raise("option", "--se or --sd, not both") end
   local fmt <const> = one_of(o.fmt or "text", forms.forms, "fmt")
   local self <close> = M.open(where, o, rest)
@@ -67,8 +66,8 @@ end
 
 function M.verbs.export(words)
   local export <const> = require "gibbous.sweep.export"
-  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", fmt = "string", out = "string", reports = "flag",
-    all = "flag"}, "SCRIPT|STORE")
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", fmt = "string", out = "string",
+    reports = "flag", all = "flag"}, "SCRIPT|STORE")
   local ending <const> = o.out and o.out:match "%.(%w+)$"
   local fmt <const> = one_of(o.fmt or (ending == "json" or ending == "jsonl") and ending or "csv",
     {"optuna", table.unpack(export.forms)}, "fmt")
@@ -94,8 +93,8 @@ function M.verbs.diff(words)
 end
 
 function M.verbs.plot(words)
-  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", kind = "string", metric = "string", goal = "string",
-    x = "string", y = "string", where = "string", out = "string"}, "SCRIPT|STORE")
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", kind = "string", metric = "string",
+    goal = "string", x = "string", y = "string", where = "string", out = "string"}, "SCRIPT|STORE")
   local self <close> = M.open(where, o, rest)
   local fig <const> = require "gibbous.sweep.figures".of(self, {kind = o.kind or "parallel", metric = o.metric, goal = o.goal,
     x = o.x, y = o.y, where = o.where})

@@ -2,6 +2,7 @@
 -- change is one transaction that locks before it reads.
 local core <const> = require "gibbous.core"
 local holders <const> = require "gibbous.sweep.holders"
+local raised <const> = require "gibbous.raised"
 local state <const> = require "gibbous.sweep.state"
 
 local M <const> = {}
@@ -72,7 +73,7 @@ end
 
 --- Raises where the file is damaged: it is read as a whole. Gives no words, for nothing can be left out.
 function Store:damage()
-  local ok <const>, rows <const> = pcall(self.db.rows, self.db, "PRAGMA quick_check(1)")
+  local ok <const>, rows <const> = raised.attempt(self.db.rows, self.db, "PRAGMA quick_check(1)")
   local found <const> = ok and rows[1].quick_check or tostring(rows)
   if found == "ok" then return nil end
   core.raise("format", ("%s is damaged: %s. Move it away and run the sweep again, or take it from a copy; "

@@ -4,6 +4,7 @@ local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.failure"
 local memory <const> = require "gibbous.memory"
 local object <const> = require "gibbous.object"
+local printable <const> = require "gibbous.printable"
 local prune <const> = require "gibbous.sweep.prune"
 local seen <const> = require "gibbous.data.seen"
 
@@ -167,7 +168,8 @@ function M.run(study, store, row, o)
   local out <const> = last and last_result
     or {class = "error", message = failure.text(last_result), fingerprint = failure.fingerprint("error", failure.text(last_result))}
   out.seconds, out.ended, out.peak, out.environment = core.clock() - t.began, core.now(), peak(), o.environment
-  local digests <const> = seen.digests()
+  local digests <const> = {}
+  for path, digest in pairs(seen.digests()) do digests[printable(path)] = digest end
   out.data = next(digests) and core.json_encode(digests) or nil
   if out.message then io.stderr:write(out.message, "\n") end
   local told <const>, why <const> = pcall(store.acknowledge, store, row, out)

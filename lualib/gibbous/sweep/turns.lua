@@ -3,6 +3,7 @@
 -- want its name; what is taken again and again has a number in its name.
 local core <const> = require "gibbous.core"
 local machine <const> = require "gibbous.sweep.machine"
+local raised <const> = require "gibbous.raised"
 
 local M <const> = {}
 
@@ -34,7 +35,7 @@ function M.owner(folder, name)
   if not f then return nil, false end
   local line <const>, rest <const> = f:read("L", "a")
   f:close()
-  local ok <const>, record <const> = pcall(core.json_decode, line and line:match "^(.*)\n$" or "")
+  local ok <const>, record <const> = raised.attempt(core.json_decode, line and line:match "^(.*)\n$" or "")
   if not ok or type(record) ~= "table" or not record.host then return nil, false end
   return record, rest == OVER
 end
