@@ -1923,7 +1923,11 @@ lualib/gibbous/gp/svgp/whole.lua
 'svgp on all rows: the search for q ends far from the best'
 
 lualib/gibbous/gp/svgp/whole.lua
-'s/(sums.gram + core.eye(#sums.gram)):detach()/sums.gram:detach()/'
+'s/1, rate, noise, true)/1, rate, noise)/'
+'svgp on all rows: the search for q leaves out curvature of the wrong sign'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/return {sums.gram + core.eye(#sums.gram), sums.proj, L}/return {sums.gram, sums.proj, L}/'
 'svgp on all rows: the best q in closed form leaves out the prior'
 
 lualib/gibbous/gp/svgp/all_rows.lua
