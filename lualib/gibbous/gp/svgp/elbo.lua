@@ -98,9 +98,9 @@ local function written(at, p, q, total, g, h)
 end
 
 --- -ELBO of rows x, y, each counted 'scale' times, with slopes by all that Adam moves; and q after a natural step of this rate, as
--- variational.put takes it; of noise that is not Gaussian the largest distance of a row's f to the peak of the parabola that the step
--- takes log p for (svgp/damped.lua). kept: the curvature of log p is, whatever its sign, so that the best q is where steps lead
--- nowhere; S^-1 may then be indefinite after a step.
+-- variational.put takes it; of noise that is not Gaussian the largest distance of a row's f to the peak of the parabola that the
+-- step takes log p for (svgp/damped.lua). kept: the curvature of log p is, whatever its sign, so that the best q is where steps
+-- lead nowhere; S^-1 may then be indefinite after a step.
 function M.step(self, x, y, scale, rate, noise, kept)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)

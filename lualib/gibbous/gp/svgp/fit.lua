@@ -85,8 +85,8 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the listed parameters, and q after a
--- natural step of this rate, with its reach (svgp/damped.lua).
+--- The tensors of a step on these rows: 'bound', -ELBO, and 'value', that with priors, its slopes by the listed parameters, and q
+-- after a natural step of this rate, with its reach (svgp/damped.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
   local value, q <const>, reach <const> = elbo.step(self, x, y, scale, rate, noise)
   local own <const> = value
@@ -267,8 +267,8 @@ end
 local FEW <const>, FIRST <const> = 500, 30
 
 --- Fits the parameters of a model with Gaussian noise to a few of its rows, drawn by the seed, within a budget: where steps on
--- batches begin. The rows do not depend on the budget, or the bits of the fit would. open: the parameters without given values, which
--- they stay where that is refused. True: Ctrl-C stopped it.
+-- batches begin. The rows do not depend on the budget, or the bits of the fit would. open: the parameters without given values,
+-- which they stay where that is refused. True: Ctrl-C stopped it.
 local function begin_with_few(self, o, budget, open)
   local f <const> = fields(self)
   local rows <const> = core.randperm(#f.x, {seed = o.seed}):slice(1, 1, FEW):eval()
@@ -280,8 +280,8 @@ local function begin_with_few(self, o, budget, open)
   if descent.is_failed_start(err) then return false end
   for _, p in ipairs(open) do param.set_open(p, true) end
   if not raised.is(err, "refused") then error(err, 0) end
-  core.raise("refused", ("%s. This is the first fit, an exact one to %d of the rows, of parameters without given values: with values "
-    .. "for those of kernel, mean and noise it is left out"):format(err.message, FEW), {need = err.need, have = err.have,
+  core.raise("refused", ("%s. This is the first fit, an exact one to %d of the rows, of parameters without given values: with "
+    .. "values for those of kernel, mean and noise it is left out"):format(err.message, FEW), {need = err.need, have = err.have,
     minimum = err.minimum})
 end
 
@@ -297,8 +297,8 @@ end
 -- Standard deviations of the prior between the mean function and the level that y asks of f, from which q begins at that level.
 local OFF <const> = 3
 
---- Gives a q that has not moved a mean at the level that the likelihood expects of f for y, where the prior hardly has it: a natural
--- step, or Adam, would take long from there.
+--- Gives a q that has not moved a mean at the level that the likelihood expects of f for y, where the prior hardly has it: natural
+-- steps, or Adam, would take long from there.
 local function begin_at_level(self)
   local f <const> = fields(self)
   local box <const> = f.q.kind == "full" and f.q.shift or f.q.mean
