@@ -159,7 +159,7 @@ return {
   end,
   sweep = function()
     local study <const> = gb.sweep{name = "s", search = "sobol", trials = 2, space = {x = gb.sweep.uniform(0, 1)}, run = print}
-    return study, gb.sweep.integers(1, 3), gb.sweep.when({kind = 1}, {1}), require "gibbous.sweep.trial".unattached({}, ".")
+    return study, gb.sweep.integers(1, 3), gb.sweep.when({kind = 1}, {1}), require "gibbous.sweep.run.trial".unattached({}, ".")
   end,
   kmeans = function()
     local x <const> = gb.randn(30, 2, {seed = 3})

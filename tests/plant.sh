@@ -510,7 +510,7 @@ host/lua/core.c
 's/if (replaced != NULL) replaced->flags |= GB_NODE_STALE;/(void)replaced;/'
 'values of a parameter that was set stay cached'
 
-lualib/gibbous/param.lua
+lualib/gibbous/param/init.lua
 's/^  box\.value = box\.transform/  box.value = box.value or box.transform/'
 'a parameter that was set keeps the value it had'
 
@@ -766,7 +766,7 @@ lualib/gibbous/prompt/reload.lua
 's/if kept\[value\] then debug.setupvalue/if false then debug.setupvalue/'
 'functions that were reloaded see the new data of their module'
 
-lualib/gibbous/attach.lua
+lualib/gibbous/commands/attach.lua
 's/return v - v == 0 and v or nil/return v/'
 'the JSON of a process has NaN'
 
@@ -1150,7 +1150,7 @@ cuda/device/staging.c
 's/^  if (e != cudaSuccess) cudaStreamSynchronize(stream);//'
 'copies to a GPU: a slot without an event is taken again'
 
-lualib/gibbous/store_classes.lua
+lualib/gibbous/store/classes.lua
 's/^  if not ok and raised.is_of_place(built_in) then error(built_in, 0) end//'
 'sessions of a GPU: a model that is saved without room forgets what its kernel is'
 
@@ -1658,11 +1658,11 @@ host/system/digest.c
 's/got == sizeof piece/got > 99999999/'
 'system: a digest is that of the whole file'
 
-lualib/gibbous/sweep/identity.lua
+lualib/gibbous/sweep/run/identity.lua
 's/joined(tokens, first or 1, first and block_end(tokens, first) or #tokens)/joined(tokens, 1, #tokens)/'
 'sweeps: a longer grid on the line of the function keeps finished trials'
 
-lualib/gibbous/sweep/search_gp.lua
+lualib/gibbous/sweep/search/gp.lua
 's/since % 2 == 1 and MARGIN or 0/0/'
 'sweeps: a search leaves a place that has no more to give'
 
@@ -1682,7 +1682,7 @@ lualib/gibbous/gp/save.lua
 's/scaling = scaling.write(w, f.scaling, "scaling"),/scaling = nil,/'
 'columns and scales: files have the scalers'
 
-lualib/gibbous/likelihoods.lua
+lualib/gibbous/likelihoods/init.lua
 's/function methods:scaled(v) return self.unit and v \/ self.unit or v end/function methods:scaled(v) return v end/'
 'columns and scales: known variances are in units of y squared'
 
@@ -1706,7 +1706,7 @@ lualib/gibbous/sweep/command.lua
 's/core.bind(math.tointeger(tonumber(parent)), true)/core.bind(math.tointeger(tonumber(parent)))/'
 'sweeps left behind: a trial enters the guard of its coordinator'
 
-lualib/gibbous/sweep/coordinator.lua
+lualib/gibbous/sweep/run/coordinator.lua
 's/^  core.defer(true)$//'
 'sweeps left behind: signals wait while a coordinator works'
 
@@ -1722,59 +1722,59 @@ host/shell/main.c
 's/  lgb_end_by_interrupts();//'
 'sweeps left behind: Ctrl-C at the end of a process is a status'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 's/if not machine.is_alive(t.pid, t.pid_started) then lost/if false then lost/'
 'sweeps left behind: a trial whose process is gone is shown as pending'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 's/return n <= most$/return true/'
 'sweeps: a search has as many cells as were asked for, by any number of coordinators'
 
-lualib/gibbous/sweep/journal.lua
+lualib/gibbous/sweep/store/journal.lua
 's/if not state.has_room(self.tables, trials, most) then trials = {} end//'
 'sweeps: a search has as many cells as were asked for, also in a journal'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 's/if o.share and used.trials >= o.share then return {} end//'
 'sweeps on devices: two coordinators do not give out one device twice'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 's/o.limit - used.bytes, n)/o.limit, n)/'
 'sweeps on devices: the bytes of trials that run are counted'
 
-lualib/gibbous/sweep/coordinator.lua
+lualib/gibbous/sweep/run/coordinator.lua
 's/if device.name then list/if false then list/'
 'sweeps on devices: a trial has its device as the default one'
 
-lualib/gibbous/sweep/devices.lua
+lualib/gibbous/sweep/run/devices.lua
 's/if i == ordinal then/if i == 0 then/'
 'sweeps on devices: the second GPU of a job is another one than the first'
 
-lualib/gibbous/sweep/devices.lua
+lualib/gibbous/sweep/run/devices.lua
 's/math.min(given, math.tointeger(tonumber(all)))/math.tointeger(tonumber(all))/'
 'sweeps on devices: the limit that was asked for is that of each device'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 "/^function changes.acknowledge/,/^end/s/ AND token = ? AND state/ AND ? IS NOT NULL AND state/"
 'sweeps that are killed: the holder of a trial alone ends it'
 
-lualib/gibbous/sweep/state.lua
+lualib/gibbous/sweep/store/state.lua
 '/^function changes.claim/,/^end/s/DELETE FROM report WHERE trial = ?/DELETE FROM report WHERE trial = ? AND 0/'
 'sweeps that are killed: a new attempt begins without the reports of the last one'
 
-lualib/gibbous/sweep/events.lua
+lualib/gibbous/sweep/store/events.lua
 's/or core.sha256(text):sub(1, DIGITS) ~= sum then/then/'
 'sweeps in journals: a flipped bit in a line is seen'
 
-lualib/gibbous/sweep/events.lua
+lualib/gibbous/sweep/store/events.lua
 's/self.place\[path\] = start + behind - 1/self.place[path] = start + #text/'
 'sweeps in journals: a line that has come in part is read when it is whole'
 
-lualib/gibbous/sweep/known.lua
+lualib/gibbous/sweep/store/known.lua
 's/if e.attempt < t.attempt then return true end//'
 'sweeps in journals: what an older attempt tells changes nothing'
 
-lualib/gibbous/sweep/space.lua
+lualib/gibbous/sweep/search/space.lua
 's/is_table and seen_tables or seen/seen/'
 'sweeps: a word is another value than the table that is written so'
 
@@ -2126,7 +2126,7 @@ host/plan/report/again.c
 's/all.again += times_again(pl, s) \* flops_of(st);/all.again += flops_of(st);/'
 'loops: a report counts what is computed again once'
 
-lualib/gibbous/sweep/ask.lua
+lualib/gibbous/sweep/run/ask.lua
 's/  if word then$/  if false then/'
 'sweeps, ask: a result that is not finite is a failure'
 
@@ -2134,19 +2134,19 @@ lualib/gibbous/sweep/words.lua
 's/if not name and not is_number(word, rules) then/if not name then/'
 'sweeps, ask: a word as -inf is no option'
 
-lualib/gibbous/sweep/optuna.lua
+lualib/gibbous/sweep/show/optuna.lua
 's/"max" and MAXIMIZE or MINIMIZE/"max" and MINIMIZE or MAXIMIZE/'
 'sweeps, ask: Optuna is told the direction'
 
-lualib/gibbous/sweep/difference.lua
+lualib/gibbous/sweep/show/difference.lua
 's/100 \* (y - x) \/ math.abs(x)/100 * (x - y) \/ math.abs(x)/'
 'sweeps, diff: a change is from the first to the second'
 
-lualib/gibbous/sweep/csv.lua
+lualib/gibbous/sweep/show/csv.lua
 's/ or tonumber(v) then return quoted(v) end/ then return quoted(v) end/'
 'sweeps, export: a word that looks like a number is quoted'
 
-lualib/gibbous/sweep/export.lua
+lualib/gibbous/sweep/show/export.lua
 's/v == nil and "null" or core.json_encode(v)/core.json_encode(v or false)/'
 'sweeps, export: what is not there is null in JSON'
 
@@ -2154,55 +2154,55 @@ lualib/gibbous/sweep/command.lua
 's/if not raised.is(result, "io") then error(result, 0) end/do error(result, 0) end/'
 'sweeps, hostile: a store that cannot be written is no mistake of the script'
 
-lualib/gibbous/sweep/coordinator.lua
+lualib/gibbous/sweep/run/coordinator.lua
 's/if how.exit == trial.UNTOLD then return halt_untold(self, r) end//'
 'sweeps, hostile: a trial that could not tell is pending'
 
-lualib/gibbous/sweep/coordinator.lua
+lualib/gibbous/sweep/run/coordinator.lua
 's/r.stopped = "timeout"/r.stopped = "crashed"/'
 'sweeps, hostile: a trial that its budget ended is of the class timeout'
 
-lualib/gibbous/sweep/importance.lua
+lualib/gibbous/sweep/show/importance.lua
 's/    if not out.balanced then share = adjusted(share, count, #values) end//'
 'sweeps, plot: importance off a grid is less what chance explains'
 
-lualib/gibbous/sweep/replay.lua
+lualib/gibbous/sweep/run/replay.lua
 's/ or x.value ~= y.value then/ then/'
 'sweeps, replay: reports are compared by their values'
 
-lualib/gibbous/sweep/report.lua
+lualib/gibbous/sweep/show/report.lua
 's/if cause then by_cause\[cause\]\[2\] = by_cause\[cause\]\[2\] + 1 end//'
 'sweeps, report: failures of one cause are counted'
 
-lualib/gibbous/sweep/slurm.lua
+lualib/gibbous/sweep/run/slurm.lua
 's/if \[ "$status" -eq 99 \]/if [ "$status" -eq 98 ]/'
 'sweeps, slurm: a worker whose time is over gets another turn'
 
-lualib/gibbous/sweep/statistics.lua
+lualib/gibbous/sweep/show/statistics.lua
 's/    if d ~= 0 then list/    do list/'
 'sweeps, statistics: the signed rank test leaves zeros out'
 
-lualib/gibbous/sweep/statistics.lua
+lualib/gibbous/sweep/show/statistics.lua
 's/return M.student(s.mean \/ s.se, s.n - 1)/return M.student(s.mean \/ s.se, s.n)/'
 'sweeps, statistics: the t test has one degree of freedom less than pairs'
 
-lualib/gibbous/sweep/comparison.lua
+lualib/gibbous/sweep/show/comparison.lua
 's/out\[i\] = a.paired\[key\] - b.paired\[key\]/out[i] = a.values[i] - b.values[1]/'
 'sweeps, table: tests pair what is equal in all else'
 
-lualib/gibbous/sweep/comparison.lua
+lualib/gibbous/sweep/show/comparison.lua
 's/(goal == "max") == (c.mean > best.mean)/c.mean < best.mean/'
 'sweeps, table: the best is the largest where that is the goal'
 
-lualib/gibbous/sweep/search_tpe.lua
+lualib/gibbous/sweep/search/tpe.lua
 's/return (bell(x - m) + bell(x + m) + bell(2 - x - m))/return bell(x - m)/'
 'sweeps, tpe: kernels are reflected at the ends'
 
-lualib/gibbous/sweep/watch.lua
+lualib/gibbous/sweep/show/watch.lua
 's/math.min(#lines, math.max(1, rows - 1))/#lines/'
 'sweeps, watch: the view fits the window'
 
-lualib/gibbous/raised.lua
+lualib/gibbous/base/raised.lua
 's/if not ok and M.is_of_place/if false and M.is_of_place/'
 'sweeps, words: Ctrl-C is not taken for a damaged line'
 
@@ -2210,7 +2210,7 @@ lualib/gibbous/sweep/command.lua
 's/if not raised.is(result, "interrupted") then error(result, 0) end/error(result, 0)/'
 'sweeps, words: a signal while a script is read has its status'
 
-lualib/gibbous/sweep/csv.lua
+lualib/gibbous/sweep/show/csv.lua
 's/\^\[%s#\]/^%s/'
 'sweeps, words: a cell of CSV that begins as a comment is quoted'
 )

@@ -203,7 +203,7 @@ static bool is_command (const char *word) {
 static int run_command (lua_State *L, int count, char **words) {
   if (strcmp(words[0], "help") == 0 && count == 1) return usage(NULL), LUA_OK;
   lua_getglobal(L, "require");
-  lua_pushliteral(L, "gibbous.command");
+  lua_pushliteral(L, "gibbous.commands");
   const int status = report(L, lgb_call(L, 1, 1));
   if (status != LUA_OK) return status;
   luaL_checkstack(L, count, "too many words");

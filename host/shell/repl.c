@@ -187,7 +187,7 @@ static bool is_help (const char *text) { return text[0] == '?'; }
 
 static gb_history_end show_help (lua_State *L, const char *text) {
   lgb_raw_global(L, "require");
-  lua_pushliteral(L, "gibbous.help");
+  lua_pushliteral(L, "gibbous.commands.help");
   if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
   lua_pushstring(L, text + 1);
   if (lgb_call(L, 1, 1) != LUA_OK) return failed(L);
@@ -244,7 +244,7 @@ static void preload (lua_State *L) {
   if (lgb_call(L, 1, 1) == LUA_OK) lua_setglobal(L, "gb");
   else report_error(L);
   lgb_raw_global(L, "require");
-  lua_pushliteral(L, "gibbous.inspect");
+  lua_pushliteral(L, "gibbous.text.inspect");
   if (lgb_call(L, 1, 0) != LUA_OK) report_error(L);
   if (!lgb_start_side(L, for_the_side)) report_error(L);
 }

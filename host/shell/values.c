@@ -56,7 +56,7 @@ int lgb_print_values (lua_State *L) {
   if (prints_itself(L)) return call_print(L);
   const int n = lua_gettop(L);
   lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  const bool pretty = lua_getfield(L, -1, "gibbous.inspect") == LUA_TFUNCTION;
+  const bool pretty = lua_getfield(L, -1, "gibbous.text.inspect") == LUA_TFUNCTION;
   const int inspect = lua_gettop(L);
   bool one_line = true;
   for (int i = 1; i <= n; i++) {

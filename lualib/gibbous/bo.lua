@@ -1,6 +1,6 @@
 --- gb.bo: what a search by a Gaussian process goes by.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 
@@ -42,4 +42,4 @@ function M.log_ei(mean, sd, best, o)
   return s:log() + log_h(gain / s)
 end
 
-return require "gibbous.names"(M, "gb.bo")
+return require "gibbous.base.names"(M, "gb.bo")

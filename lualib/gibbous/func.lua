@@ -9,7 +9,7 @@
 -- closed. What it evaluates, its result apart, takes no more than 'bytes', or is refused; small operations take tens of KiB.
 -- Equal calls are one node, evaluated once: forward must give the same for the same arguments.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 ---@class gibbous.func
 ---@field name string

@@ -5,7 +5,7 @@ local gb <const> = {linalg = core.linalg, version = core.version}
 
 -- The first unknown name closes the table.
 setmetatable(core.linalg, {__index = function(_, name)
-  return require "gibbous.names"(core.linalg, "gb.linalg", nil, {inv = "gb.linalg.solve(A, b) is A^-1 b without the inverse",
+  return require "gibbous.base.names"(core.linalg, "gb.linalg", nil, {inv = "gb.linalg.solve(A, b) is A^-1 b without the inverse",
     inverse = "gb.linalg.solve(A, b) is A^-1 b without the inverse", det = "gb.linalg.logdet(A) of a covariance",
     eig = "gb.linalg.eigh(A) of a symmetric matrix", norm = "x:norm()", matmul = "x:matmul(y)"})[name]
 end})
@@ -20,31 +20,31 @@ end
 -- Fields that are not modules of their own: module, field.
 local from <const> = {
   bench = {"gibbous.timing", "time"},
-  bincount = {"gibbous.segments", "bincount"},
+  bincount = {"gibbous.tensor.segments", "bincount"},
   cite = {"gibbous.cite", "cite"},
-  cdist = {"gibbous.segments", "cdist"},
-  grad = {"gibbous.gradients", "grad"},
-  histogram = {"gibbous.segments", "histogram"},
+  cdist = {"gibbous.tensor.segments", "cdist"},
+  grad = {"gibbous.tensor.gradients", "grad"},
+  histogram = {"gibbous.tensor.segments", "histogram"},
   load = {"gibbous.gp", "load"},
-  one_hot = {"gibbous.segments", "one_hot"},
-  outer = {"gibbous.segments", "outer"},
+  one_hot = {"gibbous.tensor.segments", "one_hot"},
+  outer = {"gibbous.tensor.segments", "outer"},
   param = {"gibbous.param", "new"},
   params = {"gibbous.param", "collect"},
-  segment_max = {"gibbous.segments", "segment_max"},
-  segment_mean = {"gibbous.segments", "segment_mean"},
-  segment_min = {"gibbous.segments", "segment_min"},
-  segment_sum = {"gibbous.segments", "segment_sum"},
+  segment_max = {"gibbous.tensor.segments", "segment_max"},
+  segment_mean = {"gibbous.tensor.segments", "segment_mean"},
+  segment_min = {"gibbous.tensor.segments", "segment_min"},
+  segment_sum = {"gibbous.tensor.segments", "segment_sum"},
   silhouette = {"gibbous.kmeans.silhouette", "silhouette"},
   time = {"gibbous.timing", "time"},
 }
 
 -- Methods of tensors that are written in Lua, by module; a module is read when one of its methods is first called.
 local methods_of <const> = {
-  ["gibbous.activations"] = {"elu", "gelu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "mish", "relu6", "selu",
+  ["gibbous.tensor.activations"] = {"elu", "gelu", "hard_sigmoid", "hard_swish", "hard_tanh", "leaky_relu", "mish", "relu6", "selu",
     "silu", "softsign"},
-  ["gibbous.arrange"] = {"chunk", "gather", "masked_fill", "pad", "roll", "scatter_add", "split", "trace", "tril", "triu",
+  ["gibbous.tensor.arrange"] = {"chunk", "gather", "masked_fill", "pad", "roll", "scatter_add", "split", "trace", "tril", "triu",
     "unfold"},
-  ["gibbous.order"] = {"argsort", "median", "nonzero", "quantile", "unique"},
+  ["gibbous.tensor.order"] = {"argsort", "median", "nonzero", "quantile", "unique"},
 }
 
 for module, names in pairs(methods_of) do

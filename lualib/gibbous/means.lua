@@ -1,9 +1,9 @@
 --- Mean functions: values, called as m(x) with x (n, d), giving (n), lazy.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local Mean <const> = {__name = "gibbous.mean"}
@@ -262,4 +262,4 @@ function M.define(name, params, f)
   end
 end
 
-return require "gibbous.names"(M, "gb.means")
+return require "gibbous.base.names"(M, "gb.means")

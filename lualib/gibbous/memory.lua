@@ -1,6 +1,6 @@
 --- gb.memory: the memory limit, and a report of what is held.
 local core <const> = require "gibbous.core"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 
 local M <const> = {limit = core.memory.limit}
 
@@ -15,4 +15,4 @@ end
 --- Bytes by what they are for, and who holds the most.
 M.report = core.memory.report
 
-return require "gibbous.names"(M, "gb.memory")
+return require "gibbous.base.names"(M, "gb.memory")

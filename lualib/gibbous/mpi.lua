@@ -27,5 +27,5 @@ function M.share(n)
   return rows * rank // size + 1, rows * (rank + 1) // size
 end
 
-return require "gibbous.names"(M, "gb.mpi", nil, {init = "MPI begins by itself", finalize = "MPI ends with the program",
+return require "gibbous.base.names"(M, "gb.mpi", nil, {init = "MPI begins by itself", finalize = "MPI ends with the program",
   world = "gb.kmeans{ranks = true} takes all ranks"})

@@ -1,7 +1,7 @@
 --- Preconditioners, as values: what a solver may use to need fewer steps. They change the time, never the answer.
 local core <const> = require "gibbous.core"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 local Precond <const> = {__name = "gibbous.precond"}
 
@@ -76,7 +76,7 @@ local function resolve(self, a, k, noise, o)
   k, noise = parts(self, a, k, noise)
   local n <const> = #a
   if self.choices[n] == nil then
-    self.choices[n] = require "gibbous.precond_rank"(self.make, a:detach(), k:detach(), noise, o or {})
+    self.choices[n] = require "gibbous.solvers.precond_rank"(self.make, a:detach(), k:detach(), noise, o or {})
   end
   rawset(self, "info", self.choices[n])
   return self
@@ -125,4 +125,4 @@ end
 
 object.settle(Precond, "a preconditioner", "info budget choices make deepen resolve noise tol seed")
 
-return require "gibbous.names"(M, "gb.precond", {})
+return require "gibbous.base.names"(M, "gb.precond", {})

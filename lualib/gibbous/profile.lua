@@ -1,8 +1,8 @@
 --- gb.profile: which steps took how long, by script line.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local table_text <const> = require "gibbous.table_text"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local table_text <const> = require "gibbous.text.table"
 local timing <const> = require "gibbous.timing"
 
 local LISTED <const> = 40                  -- rows that are printed

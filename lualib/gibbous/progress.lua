@@ -4,9 +4,9 @@
 -- terminal, and written once a minute where it is a log. When a loop ends, by itself, by break, by an error or by Ctrl-C, its part
 -- of the line goes; at a terminal the outermost one leaves what it reached.
 local core <const> = require "gibbous.core"
-local line <const> = require "gibbous.progress_line"
-local options <const> = require "gibbous.options"
-local text <const> = require "gibbous.progress_text"
+local line <const> = require "gibbous.text.progress_line"
+local options <const> = require "gibbous.base.options"
+local text <const> = require "gibbous.text.progress"
 
 local active <const> = {}                  -- loops that are running, outermost first
 local said <const> = {last = -math.huge}   -- when the line was drawn or written

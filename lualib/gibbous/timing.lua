@@ -2,9 +2,9 @@
 -- remembered from one run to the next: an expression that f builds again is computed again, and so is what a lazy tensor from
 -- outside is made of, unless it had its value before. What is built after a measurement does not find its values either.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

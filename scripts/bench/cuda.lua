@@ -14,7 +14,7 @@ local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
 local duration <const> = require("gibbous.timing").duration
 local support <const> = require "support"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local flags <const>, rest <const> = {}, {}
 for _, word in ipairs(arg or {}) do

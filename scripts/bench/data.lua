@@ -7,7 +7,7 @@
 -- system's cache.
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 

@@ -1,7 +1,7 @@
 -- Seconds of processor time that figures of many points take to save, and the bytes of their files.
 -- Run: build/gibbous scripts/bench/figures.lua [--points n] [--only word]
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local support <const> = dofile((arg[0]:gsub("[^/]*$", "")) .. "support.lua")
 
 local o <const> = support.options{points = 60000, only = ""}

@@ -12,7 +12,7 @@
 -- case for real (about a minute); --quick takes fewer runs and is for a look, not for a claim.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local full, quick = false, false
 for _, word in ipairs(arg or {}) do

@@ -1,7 +1,7 @@
 -- Pairs a second of every kernel's product with one vector, and its gradients, beside rbf in the same run.
 -- Run: build/gibbous scripts/bench/kernels.lua [points]
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local K <const> = gb.kernels
 
 local n <const> = math.tointeger(tonumber(arg and arg[1])) or 10000

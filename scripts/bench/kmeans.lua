@@ -13,7 +13,7 @@
 -- in k clusters (standard deviation 1, centres 4) and over rows without any (a normal distribution). Both have the same bits.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 

@@ -6,7 +6,7 @@
 -- resolves K) and 0.3, and noises between 0.1 and 0.1 / 10^magnitudes, uniform in the logarithm. b: a function plus that noise, and
 -- 16 probes, solved together; f64 with products in f32, the usual rank. "-": not within 2,000 steps.
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local n <const>, d <const>, tol <const> = tonumber(arg[1]) or 4000, tonumber(arg[2]) or 3, tonumber(arg[3]) or 1e-4
 if math.type(n) ~= "integer" or math.type(d) ~= "integer" or n < 2 or d < 1 or not (tol > 0 and tol < 1) then

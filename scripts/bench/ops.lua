@@ -5,7 +5,7 @@
 -- Run: GIBBOUS_THREADS=1 build/gibbous scripts/bench/ops.lua [--rounds n] [--only word] [--peers FILE]
 -- with FILE by scripts/bench/peers/ops_torch.py on a machine as busy.
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local support <const> = dofile((arg[0]:gsub("[^/]*$", "")) .. "support.lua")
 
 local o <const> = support.options{rounds = 5, only = "", peers = "", out = ""}

@@ -5,7 +5,7 @@
 -- The points are uniform in the unit cube, f32; --rows: of a cluster, in the mean. A pair farther apart than the length-scale has
 -- the covariance 0; its share is counted among 2,000 of the rows. Figures are the least of the rounds, which take turns.
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local here <const> = arg[0]:gsub("[^/]*$", "")
 local support <const> = dofile(here .. "support.lua")
 

@@ -1,8 +1,8 @@
 -- How good the best cell of a search is: the median over 8 seeds of its distance to the minimum, after 20, 40 and 80 cells.
 -- Run: build/gibbous scripts/bench/searches.lua [gp]
 local gb <const> = require "gibbous"
-local identity <const> = require "gibbous.sweep.identity"
-local space <const> = require "gibbous.sweep.space"
+local identity <const> = require "gibbous.sweep.run.identity"
+local space <const> = require "gibbous.sweep.search.space"
 
 local problems <const> = {
   {name = "Branin's function", least = 0.397887,
@@ -37,7 +37,7 @@ local function searched(problem, search, seed, n)
     seed = seed}
   local list <const>, best, curve <const> = {}, math.huge, {}
   local drawn <const> = space.draws(search == "random" and "random" or "sobol", n, #study.space, seed)
-  local next_cell <const> = search ~= "random" and require("gibbous.sweep.search_" .. search)
+  local next_cell <const> = search ~= "random" and require("gibbous.sweep.search." .. search)
   for i = 1, n do
     local is_drawn <const> = not next_cell or i <= 2 * #study.space + 1
     local cell <const> = is_drawn and space.cell(study.space, drawn[i]) or next_cell(study, list)

@@ -5,7 +5,7 @@
 -- f64. Each solver starts from 0 for each tolerance; a figure is one solve, preconditioner included. "-": not reached in the steps
 -- given to it. Pairs: kernel values computed, in units of n^2.
 local gb <const> = require "gibbous"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local n <const>, d <const>, noise <const> = tonumber(arg[1]) or 4000, tonumber(arg[2]) or 4, tonumber(arg[3]) or 0.05
 if math.type(n) ~= "integer" or math.type(d) ~= "integer" or n < 2 or d < 1 or not (noise > 0) then

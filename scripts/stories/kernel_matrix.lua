@@ -11,7 +11,7 @@
 --   [--seconds s: no size that would take longer] [folder for kernel_matrix.svg and .png]
 local gb <const> = require "gibbous"
 local duration <const> = require("gibbous.timing").duration
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local d <const> = 3
 

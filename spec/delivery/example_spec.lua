@@ -1,5 +1,5 @@
 local core <const> = require "gibbous.core"
-local example <const> = require "gibbous.example"
+local example <const> = require "gibbous.commands.example"
 local folder <const> = require "spec.delivery.folder"
 
 local MOST_LINES <const> = 60

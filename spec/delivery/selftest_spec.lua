@@ -15,7 +15,7 @@ describe("gibbous selftest", function()
       gb.kernels.rbf = gb.kernels.matern12
       local read = gb.data.read
       gb.data.read = function(path) return read(path) * (1 + 2^-52) end
-      os.exit(require "gibbous.selftest"() and 0 or 1)]]}
+      os.exit(require "gibbous.commands.selftest"() and 0 or 1)]]}
     assert.equal(1, code)
     assert.matches("\n?BAD known answer +%d+%.%d+ s  the log marginal likelihood is ", out)
     assert.matches("\nok  streamed product ", out)
@@ -31,7 +31,7 @@ describe("gibbous selftest", function()
         local k = rbf(o)
         return function(x) return k(x) * (0 / 0) end
       end
-      require "gibbous.selftest"()]]}
+      require "gibbous.commands.selftest"()]]}
     assert.matches("\nBAD streamed product +%d+%.%d+ s  the difference is %-?nan, expected 0\n", out)
   end)
 

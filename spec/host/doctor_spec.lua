@@ -1,6 +1,6 @@
 --- The report of 'gibbous doctor' for machines of many kinds.
 local core <const> = require "gibbous.core"
-local doctor <const> = require "gibbous.doctor"
+local doctor <const> = require "gibbous.commands.doctor"
 local support <const> = require "spec.support"
 
 --- The lines that a function prints, and its results.

@@ -161,7 +161,7 @@ describe("the interpreter", function()
   end)
 
   it("requires libraries with -l", function()
-    assert.equal("table\tnil\n", (run{"-l", "gibbous.options", "-e", "print(type(_G['gibbous.options']), gb)"}))
+    assert.equal("table\tnil\n", (run{"-l", "gibbous.base.options", "-e", "print(type(_G['gibbous.base.options']), gb)"}))
     assert.equal("0.1.0\n", (run{"-l", "g=gibbous", "-e", "print(g.version)"}))
   end)
 
@@ -256,7 +256,7 @@ describe("the interpreter", function()
     os.remove(dir)
     os.execute("mkdir -p " .. dir .. "/gibbous")
     support.write(dir .. "/gibbous/inspect.lua", "return 'mine'")
-    assert.equal("mine\n", (run({"-e", "print((require 'gibbous.inspect'))"}, {env = "GIBBOUS_LUA_DIR=" .. dir})))
+    assert.equal("mine\n", (run({"-e", "print((require 'gibbous.text.inspect'))"}, {env = "GIBBOUS_LUA_DIR=" .. dir})))
     os.execute("rm -r " .. dir)
   end)
 

@@ -1,6 +1,6 @@
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
-local help <const> = require "gibbous.help"
+local help <const> = require "gibbous.commands.help"
 local reference <const> = require "gibbous.reference"
 
 describe("the documentation of what is written in C", function()

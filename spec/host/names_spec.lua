@@ -37,12 +37,13 @@ describe("gb", function()
       .. "stack sweep tensor time type version vmap where zeros"
     local function all() return table.concat(debug.getmetatable(gb).__names(), " ") end
     assert.equal(names, all())
-    for name, of in pairs{bench = {"timing", "time"}, bincount = {"segments", "bincount"}, cdist = {"segments", "cdist"},
-      histogram = {"segments", "histogram"}, one_hot = {"segments", "one_hot"}, outer = {"segments", "outer"},
-      segment_max = {"segments", "segment_max"}, segment_mean = {"segments", "segment_mean"},
-      segment_min = {"segments", "segment_min"}, segment_sum = {"segments", "segment_sum"},
+    for name, of in pairs{bench = {"timing", "time"}, bincount = {"tensor.segments", "bincount"},
+      cdist = {"tensor.segments", "cdist"},
+      histogram = {"tensor.segments", "histogram"}, one_hot = {"tensor.segments", "one_hot"}, outer = {"tensor.segments", "outer"},
+      segment_max = {"tensor.segments", "segment_max"}, segment_mean = {"tensor.segments", "segment_mean"},
+      segment_min = {"tensor.segments", "segment_min"}, segment_sum = {"tensor.segments", "segment_sum"},
       silhouette = {"kmeans.silhouette", "silhouette"}, time = {"timing", "time"},
-      grad = {"gradients", "grad"}, load = {"gp", "load"},
+      grad = {"tensor.gradients", "grad"}, load = {"gp", "load"},
       param = {"param", "new"},
       params = {"param", "collect"}, profile = {"profile"}, data = {"data"}, func = {"func"}, gp = {"gp"},
       kernels = {"kernels"}, kmeans = {"kmeans"},

@@ -538,7 +538,7 @@ describe("y that does not vary", function()
 end)
 
 describe("classes of the library", function()
-  local object <const> = require "gibbous.object"
+  local object <const> = require "gibbous.base.object"
 
   it("of reports know their fields, those that may be absent, and what is private", function()
     local t <const> = setmetatable({first = 1}, object.record("gibbous.test_report", "a thing", "second third"))

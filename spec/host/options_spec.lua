@@ -1,5 +1,5 @@
 local gb <const> = require "gibbous"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local raises <const> = require "spec.support".raises
 
 describe("options.parse", function()

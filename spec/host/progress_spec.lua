@@ -1,7 +1,7 @@
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local line <const> = require "gibbous.progress_line"
-local text <const> = require "gibbous.progress_text"
+local line <const> = require "gibbous.text.progress_line"
+local text <const> = require "gibbous.text.progress"
 local process <const> = require "spec.process"
 local support <const> = require "spec.support"
 local raises <const> = support.raises

@@ -57,7 +57,8 @@ describe("a function or a part of the library", function()
     assert.equal("gb.gp.exact: function, Exact regression: y = mean(x) + f(x) + noise, f ~ GP(0, kernel)\n  (?gb.gp.exact)\n"
       .. "gb.linalg: part of the library, Linear algebra (?gb.linalg)\n"
       .. "gb.cat: function, Joins tensors along dimension d (?gb.cat)\nfalse\ttable\n", out)
-    local narrow <const> = session "require 'gibbous.window'.columns = function() return 30 end\nprint\n{}\nfunction f() end\nf\n"
+    local narrow <const> = session("require 'gibbous.text.window'.columns = function() return 30 end\n"
+      .. "print\n{}\nfunction f() end\nf\n")
     assert.matches("^function: 0x%x+\n{}\nfunction: 0x%x+\n$", narrow)
   end)
 end)
@@ -129,12 +130,12 @@ describe("a command", function()
     assert.matches("^model:log_marginal_likelihood +log p", out)
     assert.is_nil(out:find(".options", 1, true))
     assert.matches("\nfor is a word of Lua itself: see the reference manual of Lua 5.4, chapter 3\n$", out)
-    out = session "require 'gibbous.window'.columns = function() return 60 end\n:help\n"
+    out = session "require 'gibbous.text.window'.columns = function() return 60 end\n:help\n"
     for line in out:gmatch "[^\n]+" do assert.is_true(#line <= 60, line) end
   end)
 
   it("and help are broken between words where the window is narrow", function()
-    local narrow <const> = "require 'gibbous.window'.columns = function() return 44 end\n"
+    local narrow <const> = "require 'gibbous.text.window'.columns = function() return 44 end\n"
     local out <const> = session(narrow
       .. "gb.linalg.cholesky(gb.tensor{{1,2},{2,1}})\n:why\n?m.fit\n?gb.gp.exact\n??leading minor\n?print\n?for\n??\n")
     for line in out:gsub("  example\n.-\n%f[^ \n]", ""):gmatch "[^\n]+" do

@@ -1,4 +1,4 @@
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local reference <const> = require "gibbous.reference"
 local support <const> = require "spec.support"
 

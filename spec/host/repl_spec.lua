@@ -122,7 +122,7 @@ end)
 
 describe("a value at the prompt", function()
   local gb <const> = require "gibbous"
-  local inspect <const> = require "gibbous.inspect"
+  local inspect <const> = require "gibbous.text.inspect"
 
   it("is text to be read", function()
     local object <const> = setmetatable({}, {__tostring = function() return "first\nsecond" end})
@@ -171,7 +171,7 @@ describe("a value at the prompt", function()
 end)
 
 describe("a value in a narrow window", function()
-  local inspect <const> = require "gibbous.inspect"
+  local inspect <const> = require "gibbous.text.inspect"
 
   it("has lines of its width, as far as one entry allows", function()
     local t <const> = {alpha = 1, beta = 2, gamma = 3}
@@ -183,7 +183,7 @@ describe("a value in a narrow window", function()
 end)
 
 describe("a table of text", function()
-  local table_text <const> = require "gibbous.table_text"
+  local table_text <const> = require "gibbous.text.table"
 
   it("has columns as wide as their cells, without those that are empty", function()
     assert.equal("name    value\n-------------\nx       1\nlonger  22",
@@ -196,7 +196,7 @@ describe("a table of text", function()
   end)
 
   it("has rows one below another where the window is too narrow", function()
-    local window <const> = require "gibbous.window"
+    local window <const> = require "gibbous.text.window"
     local rows <const> = {{"name", "", "value"}, {"x", "", "1"}, {"longer", "", ""}}
     local wide <const> = "name    value\n-------------\nx       1\nlonger"
     local function text(columns)

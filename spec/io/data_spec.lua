@@ -292,7 +292,7 @@ describe("gb.data.write", function()
     local words <const> = {id = {"007", "008", "9"}, yes = {"true", "false", "true"}, day = {"2020-01-01", "2020-01-02", ""},
       few = {"NA", "", "1e999"}, name = {"007", "bond", ""}, v = {1, 2, 3}}
     local _, err <const>, code <const> = process.run{"-e", ([[local gb = require "gibbous"
-      gb.data.write(%q, gb.data.frame(%s))]]):format(path, require "gibbous.inspect"(words))}
+      gb.data.write(%q, gb.data.frame(%s))]]):format(path, require "gibbous.text.inspect"(words))}
     assert.equal(0, code, err)
     local lines <const> = {}
     for line in err:gmatch "[^\n]+" do lines[#lines + 1] = line end

@@ -76,7 +76,7 @@ frame of 5 rows, 4 columns
   it("fits the window", function()
     local wide <const> = {}
     for i = 1, 9 do wide["column" .. i] = {i} end
-    support.with(require "gibbous.window", {columns = function() return 40 end}, function()
+    support.with(require "gibbous.text.window", {columns = function() return 40 end}, function()
       for line in tostring(gb.data.frame(wide)):gmatch "[^\n]+" do assert.is_true(#line <= 70, line) end
       assert.matches("5 columns more: column5, column6, column7, column8, column9$", tostring(gb.data.frame(wide)))
     end)

@@ -1,7 +1,7 @@
 --- How the rank of a preconditioner is chosen, with times and condition numbers that are given.
 local gb <const> = require "gibbous"
 local core <const> = require "gibbous.core"
-local choose <const> = require "gibbous.precond_rank"
+local choose <const> = require "gibbous.solvers.precond_rank"
 local support <const> = require "spec.support"
 local near <const> = support.near
 

@@ -1,6 +1,6 @@
 --- Devices that a study gives out: how many trials have one at once, and how many bytes, over all coordinators of a host.
 local core <const> = require "gibbous.core"
-local devices <const> = require "gibbous.sweep.devices"
+local devices <const> = require "gibbous.sweep.run.devices"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 

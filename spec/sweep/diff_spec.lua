@@ -1,5 +1,5 @@
 local shown <const> = require "spec.sweep.shown"
-local unified <const> = require "gibbous.sweep.unified"
+local unified <const> = require "gibbous.sweep.show.unified"
 
 describe("gibbous sweep diff", function()
   local f

@@ -1,5 +1,5 @@
 local core <const> = require "gibbous.core"
-local csv <const> = require "gibbous.sweep.csv"
+local csv <const> = require "gibbous.sweep.show.csv"
 local shown <const> = require "spec.sweep.shown"
 
 describe("gibbous sweep export", function()

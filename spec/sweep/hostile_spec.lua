@@ -1,7 +1,7 @@
 --- What goes wrong around sweeps: damaged and frozen stores, processes left behind, logs without end, results that cannot be
 -- written.
 local core <const> = require "gibbous.core"
-local log <const> = require "gibbous.sweep.log"
+local log <const> = require "gibbous.sweep.run.log"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"

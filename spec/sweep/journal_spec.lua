@@ -1,14 +1,14 @@
 --- Stores in journal files: the same results as in SQLite, whatever the order of the files, and after damage of any kind.
 local core <const> = require "gibbous.core"
-local events <const> = require "gibbous.sweep.events"
-local holders <const> = require "gibbous.sweep.holders"
-local journal <const> = require "gibbous.sweep.journal"
+local events <const> = require "gibbous.sweep.store.events"
+local holders <const> = require "gibbous.sweep.store.holders"
+local journal <const> = require "gibbous.sweep.store.journal"
 local kills <const> = require "spec.sweep.kills"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
-local turns <const> = require "gibbous.sweep.turns"
+local turns <const> = require "gibbous.sweep.store.turns"
 
 local RUN <const> = [[space = {a = gb.sweep.range(1, 12)}, repeats = 2, metric = "v", run = function(p, trial)
     for step = 1, 5 do trial:report(step, p.a / step) end

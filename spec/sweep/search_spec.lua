@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
-local space <const> = require "gibbous.sweep.space"
+local space <const> = require "gibbous.sweep.search.space"
 local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
 

@@ -1,7 +1,7 @@
 --- Snapshots of journals: whatever lies there in their place, and whatever ends their writers, a store is known by its journals.
 local core <const> = require "gibbous.core"
-local events <const> = require "gibbous.sweep.events"
-local known <const> = require "gibbous.sweep.known"
+local events <const> = require "gibbous.sweep.store.events"
+local known <const> = require "gibbous.sweep.store.known"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"
@@ -212,7 +212,7 @@ describe("writers of snapshots", function()
   local function writer(folder)
     local path <const> = folder .. "/writer.lua"
     write(path, ([[
-      local known, store = require "gibbous.sweep.known", require "gibbous.sweep.store"
+      local known, store = require "gibbous.sweep.store.known", require "gibbous.sweep.store"
       while true do
         local db <close> = store.open(%q, "write")
         known.renew(db, db.db and -1)

@@ -1,4 +1,4 @@
-local statistics <const> = require "gibbous.sweep.statistics"
+local statistics <const> = require "gibbous.sweep.show.statistics"
 
 local function near(want, got, tol)
   assert.is_true(math.abs(got - want) <= tol, ("%.17g, want %.17g"):format(got, want))

@@ -73,7 +73,7 @@ describe("gibbous sweep table", function()
     for cell in (t[2] .. ","):gmatch "(.-)," do cells[#cells + 1] = cell end
     assert.same({"kin_40k", "0", "nlpd", "ok", "6"}, {table.unpack(cells, 1, 5)})
     assert.same({"false", "false"}, {cells[9], cells[10]})
-    local statistics <const> = require "gibbous.sweep.statistics"
+    local statistics <const> = require "gibbous.sweep.show.statistics"
     local d <const> = {}
     for i, e in ipairs{0.011, -0.013, 0.017, -0.019, 0.023, -0.029} do d[i] = (0.5 + e) - (0.2 + 0.5 * e) end
     assert.equal(statistics.paired_t(d), tonumber(cells[11]))
@@ -117,7 +117,7 @@ describe("gibbous sweep table", function()
 end)
 
 describe("numbers in tables", function()
-  local number <const> = require "gibbous.sweep.number"
+  local number <const> = require "gibbous.sweep.show.number"
 
   it("have two digits of an error that begins with 1.00 to 3.54, else one", function()
     for _, case in ipairs{{0.123456, 0.0123, "0.123", "0.012"}, {0.123456, 0.0354, "0.123", "0.035"},

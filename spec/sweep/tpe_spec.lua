@@ -1,9 +1,9 @@
 --- Axes that depend on others, and the search by tree-structured Parzen estimators.
 local gb <const> = require "gibbous"
 local new <const> = require "spec.sweep.study"
-local space <const> = require "gibbous.sweep.space"
+local space <const> = require "gibbous.sweep.search.space"
 local support <const> = require "spec.support"
-local tpe <const> = require "gibbous.sweep.search_tpe"
+local tpe <const> = require "gibbous.sweep.search.tpe"
 
 describe("an axis that depends on others", function()
   local axes <const> = {kind = {"a", "b", "c"}, period = gb.sweep.when({kind = "b"}, {1, 2}),

@@ -52,7 +52,7 @@ describe("gibbous sweep watch", function()
         return keys[asked]
       end}, function()
       support.with(io, {write = function(...) for _, one in ipairs{...} do out[#out + 1] = one end end}, function()
-        assert.is_true(require "gibbous.sweep.watch"(self))
+        assert.is_true(require "gibbous.sweep.show.watch"(self))
       end)
     end)
     return table.concat(out), asked

@@ -1,11 +1,11 @@
 --- Names and values of any bytes in tables, and words of commands that name nothing.
 local core <const> = require "gibbous.core"
-local events <const> = require "gibbous.sweep.events"
+local events <const> = require "gibbous.sweep.store.events"
 local new <const> = require "spec.sweep.study"
 local process <const> = require "spec.process"
 local store <const> = require "gibbous.sweep.store"
 local support <const> = require "spec.support"
-local turns <const> = require "gibbous.sweep.turns"
+local turns <const> = require "gibbous.sweep.store.turns"
 
 local RUN <const> = [[space = {a = {"#x", "y&z~$"}}, repeats = 2, metric = "m%\nbye\\end{document}", run = function(p, trial)
     return {["m%\nbye\\end{document}"] = #p.a + trial.seed % 5}

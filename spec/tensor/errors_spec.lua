@@ -271,7 +271,7 @@ end)
 
 describe("what a protected call caught", function()
   local core <const> = require "gibbous.core"
-  local raised <const> = require "gibbous.raised"
+  local raised <const> = require "gibbous.base.raised"
 
   it("has a code where it is an error object, and is asked for nothing else", function()
     local err <const> = core.error("nan", "x")

@@ -1,6 +1,6 @@
 --- What a script declares of its words (gb.cli), checked: options by name, and words that have a place.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local positional <const> = require "gibbous.cli.positional"
 
 local row_spec <const> = {default = "any", help = "string", type = {"string", "integer", "number", "boolean"}, choices = "table",

@@ -1,5 +1,5 @@
 --- gibbous data VERB [NAME..]: what is known of data sets and where they are; tables that look like one.
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local registry <const> = require "gibbous.data.registry"
 
 local function gb_data() return require "gibbous.data" end
@@ -101,4 +101,4 @@ function verbs.synth(words)
   return true
 end
 
-return function(words) return require "gibbous.verbs"(verbs, words, "data", "list, info, verify, path, cite, synth") end
+return function(words) return require "gibbous.commands.verbs"(verbs, words, "data", "list, info, verify, path, cite, synth") end

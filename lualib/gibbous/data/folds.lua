@@ -1,6 +1,6 @@
 --- Rows divided into folds: lists of {train =, test =}, positions of rows (i64) in order. A function of the options alone.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -1,8 +1,8 @@
 --- Data made ready for a model: columns brought to one scale, and back; rows divided into training and test.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -1,9 +1,9 @@
 --- What is known of the data sets that papers use: where they come from, under which licence, how to cite them, and the SHA-256 of
 -- the files in the customary layout (data.csv.gz, as Evans' uci_datasets has them). Nothing is downloaded.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -1,9 +1,9 @@
 --- Data sets in the customary layout: a folder NAME with data.csv.gz (last column = target) and test_mask.csv.gz (one column a
 -- split, 1 marks a test row); also .csv. Nothing is downloaded and nothing is kept.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local prepare <const> = require "gibbous.data.prepare"
 local registry <const> = require "gibbous.data.registry"
 

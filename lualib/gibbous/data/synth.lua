@@ -2,8 +2,8 @@
 local core <const> = require "gibbous.core"
 local column <const> = require "gibbous.frame.column"
 local frame <const> = require "gibbous.frame"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

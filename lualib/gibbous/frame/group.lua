@@ -1,7 +1,7 @@
 --- Rows of a frame in groups of equal keys.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 local column <const> = require "gibbous.frame.column"
 local moments <const> = require "gibbous.frame.moments"
 

@@ -1,9 +1,9 @@
 --- Frames: tables whose columns have names, and hold numbers, truth values, dates or words. A frame is a value: every method that
 -- changes something gives another one.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local column <const> = require "gibbous.frame.column"
 local named <const> = require "gibbous.frame.named"
 

@@ -1,6 +1,6 @@
 --- Two frames side by side, row for row of equal keys.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local column <const> = require "gibbous.frame.column"
 
 return function(M)

@@ -1,6 +1,6 @@
 --- Sums, means and extremes of the values that are there, by group; NaN counts for nothing.
 local core <const> = require "gibbous.core"
-local segments <const> = require "gibbous.segments"
+local segments <const> = require "gibbous.tensor.segments"
 
 local M <const> = {}
 

@@ -1,6 +1,6 @@
 --- A frame as text: its size, then names, types and the first rows, as many columns as the window holds.
-local counted <const> = require "gibbous.counted"
-local window <const> = require "gibbous.window"
+local counted <const> = require "gibbous.base.counted"
+local window <const> = require "gibbous.text.window"
 local column <const> = require "gibbous.frame.column"
 
 local ROWS <const>, WORD <const>, NAMES <const> = 10, 24, 60

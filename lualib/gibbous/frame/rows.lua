@@ -1,6 +1,6 @@
 --- Rows of a frame: the first ones, those that a mask or a function chooses, and all of them in another order.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local column <const> = require "gibbous.frame.column"
 
 --- The values of a column as a list.

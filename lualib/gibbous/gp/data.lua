@@ -1,7 +1,7 @@
 --- Checking observations before a model takes them.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kernels <const> = require "gibbous.kernels"
 local named <const> = require "gibbous.frame.named"
 

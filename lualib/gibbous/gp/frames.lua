@@ -3,13 +3,13 @@
 -- where they have none.
 local column <const> = require "gibbous.frame.column"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local frame <const> = require "gibbous.frame"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 
 local M <const> = {}

@@ -3,12 +3,12 @@
 -- bounded by the inertia of the places, which k-means minimises.
 local check_finite <const> = require "gibbous.kmeans.finite"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kmeans <const> = require "gibbous.kmeans"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local points <const> = require "gibbous.kmeans.points"
 local rules <const> = require "gibbous.gp.rules"
-local subject <const> = require "gibbous.subject"
+local subject <const> = require "gibbous.tensor.subject"
 local fail <const> = points.fail
 
 local WHAT <const> = "gb.gp.inducing_points"

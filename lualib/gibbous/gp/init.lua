@@ -1,5 +1,5 @@
 --- Gaussian-process models.
-return require "gibbous.names"({auto = require "gibbous.gp.auto", exact = require "gibbous.gp.exact",
+return require "gibbous.base.names"({auto = require "gibbous.gp.auto", exact = require "gibbous.gp.exact",
   batch = require "gibbous.gp.batch",
   classifier = require "gibbous.gp.classifier",
   laplace = require "gibbous.gp.laplace",

@@ -9,11 +9,11 @@ local data <const> = require "gibbous.gp.data"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 local param <const> = require "gibbous.param"
 local parameters <const> = require "gibbous.gp.parameters"
 local posterior <const> = require "gibbous.gp.posterior"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 
 local M <const> = {}
 

@@ -1,12 +1,12 @@
 --- What m:condition of every class does with the observations that it is given, beside what follows from them.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 
 local M <const> = {}

@@ -1,8 +1,8 @@
 --- The parameters of a model by their paths, as print(model) lists them: get and set.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -2,15 +2,15 @@
 -- when data arrive; chosen ones are chosen again for other data until a fit or an assignment has moved them.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local inducing_points <const> = require "gibbous.gp.inducing"
 local kernels <const> = require "gibbous.kernels"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
-local raised <const> = require "gibbous.raised"
-local shallow_copy <const> = require "gibbous.shallow_copy"
-local store <const> = require "gibbous.store_classes"
+local raised <const> = require "gibbous.base.raised"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
+local store <const> = require "gibbous.store.classes"
 
 ---@class gibbous.places
 ---@field points gibbous.param|nil  (m, d); nil before data arrive

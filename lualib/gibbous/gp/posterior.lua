@@ -60,7 +60,7 @@
 --   leave_one_out(self) -> diagonal, weights, converged   of C^-1, and C^-1 (y - m(x)); without it leave_one_out raises
 --   write_state(w, self, caches, described), read_state(r, self, described)   the state in files (gp/store.lua): none is kept
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local training_step <const> = require "gibbous.gp.training_step"
 
 local M <const> = {}

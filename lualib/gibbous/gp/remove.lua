@@ -1,10 +1,10 @@
 --- A model without some of its observations, of one output or of several.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local downdate <const> = require "gibbous.gp.exact.downdate"
 local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 local update_record <const> = require "gibbous.gp.update_record"
 

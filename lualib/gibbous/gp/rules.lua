@@ -2,7 +2,7 @@
 local core <const> = require "gibbous.core"
 local kernels <const> = require "gibbous.kernels"
 local means <const> = require "gibbous.means"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local solvers <const> = require "gibbous.solvers"
 
 local M <const> = {}

@@ -2,10 +2,10 @@
 -- parameters and the data, so that a loaded model predicts with the same bits (gp/store.lua).
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
-local store <const> = require "gibbous.store_classes"
-local subject <const> = require "gibbous.subject"
+local store <const> = require "gibbous.store.classes"
+local subject <const> = require "gibbous.tensor.subject"
 
 -- A model is written in the oldest format that has all it holds: 2 has what a model scales, which a reader must not leave out.
 local M <const> = {FORMAT = "gibbous.model", VERSION = 2}

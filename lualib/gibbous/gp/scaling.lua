@@ -6,7 +6,7 @@
 -- Everything that a model is made of (kernel, mean, noise as a number) is of the scaled data; variances that belong to observations
 -- (gb.likelihoods.fixed, noise of condition and score) are data, in units of y squared.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local prepare <const> = require "gibbous.data.prepare"

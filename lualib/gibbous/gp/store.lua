@@ -2,13 +2,13 @@
 local core <const> = require "gibbous.core"
 local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
-local raised <const> = require "gibbous.raised"
+local options <const> = require "gibbous.base.options"
+local raised <const> = require "gibbous.base.raised"
 local scaling <const> = require "gibbous.gp.scaling"
 local save <const> = require "gibbous.gp.save"
 local solvers <const> = require "gibbous.solvers"
-local store <const> = require "gibbous.store_classes"
-local subject <const> = require "gibbous.subject"
+local store <const> = require "gibbous.store.classes"
+local subject <const> = require "gibbous.tensor.subject"
 
 local M <const> = {}
 

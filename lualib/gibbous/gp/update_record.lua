@@ -1,7 +1,7 @@
 --- What a model did last to be ready for predictions, so that no cost is hidden: m.update, and print(m.update).
 
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 
 ---@class gibbous.gp.update
 ---@field kind string       "append" rows to the factor, "factor" all rows, "solve" by an iterative solver, "decomposition" by

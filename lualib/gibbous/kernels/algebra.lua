@@ -4,7 +4,7 @@ local build <const> = require "gibbous.kernels.build"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local simple <const> = require "gibbous.kernels.simple"
 

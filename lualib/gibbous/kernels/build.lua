@@ -19,8 +19,8 @@
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
 local kernel <const> = require "gibbous.kernels.kernel"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}

@@ -2,9 +2,9 @@
 local algebra <const> = require "gibbous.kernels.algebra"
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 --- Weights of the parts at each point, (n) each: w_1 = 1 - s_1, w_i = s_(i-1) (1 - s_i), w_m = s_(m-1), where

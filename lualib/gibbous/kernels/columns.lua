@@ -1,7 +1,7 @@
 --- Inputs of kernels: points as (n, d), the columns that a kernel looks at, parameters in the inputs' dtype and on their device.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -2,7 +2,7 @@
 -- its own (automatic relevance).
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local power <const> = require "gibbous.kernels.stationary".power
 
 local M <const> = {}

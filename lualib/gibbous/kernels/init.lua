@@ -16,7 +16,7 @@ end
 M.change_point = require "gibbous.kernels.change_point"
 M.define = require "gibbous.kernels.define"
 
-return require "gibbous.names"(M, "gb.kernels", nil, {
+return require "gibbous.base.names"(M, "gb.kernels", nil, {
   dot_product = "gb.kernels.linear",
   exponential = "gb.kernels.matern12",
   gaussian = "gb.kernels.rbf",

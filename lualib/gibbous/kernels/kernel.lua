@@ -14,7 +14,7 @@
 -- active_dims name it. 'hidden' are such columns, ascending.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 local param <const> = require "gibbous.param"
 
 ---@class gibbous.kernel

@@ -2,9 +2,9 @@
 -- Source: Wilson & Adams (2013), Gaussian process kernels for pattern discovery and extrapolation, equation 12.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local spectrum <const> = require "gibbous.kernels.spectrum"
 local stationary <const> = require "gibbous.kernels.stationary"

@@ -1,6 +1,6 @@
 --- The empirical spectrum of a sample, and a mixture of Gaussians that describes it.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 
 local M <const> = {}
 

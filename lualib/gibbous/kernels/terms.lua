@@ -4,9 +4,9 @@
 -- one factor of a product that is a sum: (a + b) * c is a * c + b * c. It holds for every copy of the kernel.
 local algebra <const> = require "gibbous.kernels.algebra"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kernel <const> = require "gibbous.kernels.kernel"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -2,11 +2,11 @@
 --
 -- An object is a box: fit and partial_fit change it, and where they raise it is as it was. The points are never copied, joined or
 -- converted whole. docs/guide/kmeans.md has formulas, bytes and rules.
-local admission <const> = require "gibbous.admission"
+local admission <const> = require "gibbous.base.admission"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local plan <const> = require "gibbous.kmeans.plan"
 local points <const> = require "gibbous.kmeans.points"
 local ranks <const> = require "gibbous.kmeans.ranks"

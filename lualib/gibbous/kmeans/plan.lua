@@ -1,7 +1,7 @@
 --- What a fit of k-means takes beside the points: every buffer to the byte, before anything is allocated.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 local points <const> = require "gibbous.kmeans.points"
 
 local M <const> = {}

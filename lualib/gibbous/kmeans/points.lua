@@ -1,6 +1,6 @@
 --- What k-means is given: points as a list of tensors, weights, and what a fit of them takes.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 
 local M <const> = {}
 

@@ -6,13 +6,13 @@
 -- Source: Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster analysis.
 local check_finite <const> = require "gibbous.kmeans.finite"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local labels_of <const> = require "gibbous.labels"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local labels_of <const> = require "gibbous.tensor.labels"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local points <const> = require "gibbous.kmeans.points"
-local segments <const> = require "gibbous.segments"
-local subject <const> = require "gibbous.subject"
+local segments <const> = require "gibbous.tensor.segments"
+local subject <const> = require "gibbous.tensor.subject"
 local fail <const> = points.fail
 
 local M <const> = {}

@@ -1,6 +1,6 @@
 --- km:save and its way back through gb.load.
-local options <const> = require "gibbous.options"
-local subject <const> = require "gibbous.subject"
+local options <const> = require "gibbous.base.options"
+local subject <const> = require "gibbous.tensor.subject"
 
 local KEPT <const> = {"centroids", "shift", "history", "counts", "labels"}        -- tensors
 local FACTS <const> = {"inertia", "iterations", "converged", "empty", "bytes", "on", "planned", "rows"}
@@ -11,7 +11,7 @@ return function(class)
   -- file predicts with the same bits: gb.load(path). A start that a function gives is kept by name and given back:
   -- {functions = {init = f}}.
   function class.methods.save(self, path, opts)
-    local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store_classes"
+    local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store.classes"
     options.parse(opts, {}, "save")
     subject.path(path, 1, "km:save(path)")
     local f <const>, w <const> = class.fields(self), store.writer()

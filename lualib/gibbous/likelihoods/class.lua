@@ -18,8 +18,8 @@
 --   scales(self, y)            where fits begin: {level, spread} of f, and values of parameters by name
 --   curvature(self, f, y)      what Laplace's approximation takes for -d2 log p / df2, where that may be negative
 local core <const> = require "gibbous.core"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local quadrature <const> = require "gibbous.likelihoods.quadrature"
 

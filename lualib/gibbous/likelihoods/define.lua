@@ -1,7 +1,7 @@
 --- Likelihoods of one's own: a log density, and what else is known of the distribution.
 local class <const> = require "gibbous.likelihoods.class"
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local parameters <const> = require "gibbous.likelihoods.parameters"
 local rows <const> = require "gibbous.likelihoods.rows"

@@ -3,7 +3,7 @@
 -- 0, and so in order whatever a fit does. Source: Chu & Ghahramani (2005).
 local class <const> = require "gibbous.likelihoods.class"
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local parameters <const> = require "gibbous.likelihoods.parameters"
 local quadrature <const> = require "gibbous.likelihoods.quadrature"

@@ -1,7 +1,7 @@
 --- What the kinds of likelihoods share: parameters as options, constants of densities.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}

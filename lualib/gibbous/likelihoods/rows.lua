@@ -1,6 +1,6 @@
 --- Checks of observations: a value that a likelihood gives no density raises, and the message names its row and the way out.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

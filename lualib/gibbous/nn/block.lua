@@ -1,9 +1,9 @@
 --- Blocks: boxes of parameters that are called with a tensor and give a lazy one. How they are read, called and printed.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 ---@class gibbous.block
 ---@field weight gibbous.param|nil

@@ -6,10 +6,10 @@
 -- depends on shapes alone, so bits do not depend on memory.
 local block <const> = require "gibbous.nn.block"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
-local subject <const> = require "gibbous.subject"
+local subject <const> = require "gibbous.tensor.subject"
 
 local M <const> = {}
 

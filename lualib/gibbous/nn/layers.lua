@@ -1,8 +1,8 @@
 --- Dropout and embeddings.
 local block <const> = require "gibbous.nn.block"
 local core <const> = require "gibbous.core"
-local labels_of <const> = require "gibbous.labels"
-local options <const> = require "gibbous.options"
+local labels_of <const> = require "gibbous.tensor.labels"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}

@@ -1,7 +1,7 @@
 --- Losses: lazy, averaged over all elements or rows unless 'reduction' says otherwise.
 local core <const> = require "gibbous.core"
-local labels_of <const> = require "gibbous.labels"
-local options <const> = require "gibbous.options"
+local labels_of <const> = require "gibbous.tensor.labels"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

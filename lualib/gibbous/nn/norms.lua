@@ -4,8 +4,8 @@
 -- by the mean and variance of the batch it is given, else by those that gb.nn.calibrate left in it.
 local block <const> = require "gibbous.nn.block"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}

@@ -1,8 +1,8 @@
 --- Figures by which a number of clusters is chosen: silhouettes, and inertia against k.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
-local segments <const> = require "gibbous.segments"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
+local segments <const> = require "gibbous.tensor.segments"
 
 local M <const> = {}
 

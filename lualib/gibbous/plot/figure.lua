@@ -1,12 +1,12 @@
 --- A figure: panels in rows and columns, each with two axes and a list of marks, drawn to SVG, PNG or PDF, or into the terminal.
 local axes <const> = require "gibbous.plot.axes"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
-local progress_line <const> = require "gibbous.progress_line"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
+local progress_line <const> = require "gibbous.text.progress_line"
 local screen <const> = require "gibbous.plot.screen"
-local subject <const> = require "gibbous.subject"
+local subject <const> = require "gibbous.tensor.subject"
 
 ---@class gibbous.figure
 local Figure <const> = {__name = "gibbous.figure"}

@@ -1,7 +1,7 @@
 --- The marks of a figure, as methods that chain: lines, points, areas, bars, maps, text.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 local style <const> = require "gibbous.plot.style"
 
 local methods <const> = {}
@@ -104,7 +104,7 @@ function methods.hist(self, values, opts)
   end
   local list <const> = finite_values(values, "argument 1 of hist")
   if #list == 0 then return add(self, "columns", core.zeros(0), core.zeros(0), nil, {label = o.label, colour = o.colour}) end
-  local counts <const>, edges <const> = require "gibbous.segments".histogram(core.tensor(list), {bins = o.bins or nil,
+  local counts <const>, edges <const> = require "gibbous.tensor.segments".histogram(core.tensor(list), {bins = o.bins or nil,
     range = o.range or nil}, "figure:hist")
   local n <const> = #edges - 1
   local lo <const>, hi <const> = edges[1]:item(), edges[n + 1]:item()

@@ -1,11 +1,11 @@
 --- Figures of models: how far predictions can be trusted, and what kernels mean.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local figure <const> = require "gibbous.plot.figure".figure
 local kernels <const> = require "gibbous.kernels"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local named <const> = require "gibbous.frame.named"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local units <const> = require "gibbous.gp.report.units"
 local vector <const> = require "gibbous.plot.style".vector
 

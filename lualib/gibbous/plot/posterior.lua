@@ -3,7 +3,7 @@ local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
 local figure <const> = require "gibbous.plot.figure".figure
 local named <const> = require "gibbous.frame.named"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local vector <const> = require "gibbous.plot.style".vector
 
 local WHAT <const> = "gb.plot.posterior"

@@ -1,8 +1,8 @@
 --- Figures of what ran: fits, solves, and the memory of plans.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local figure <const> = require "gibbous.plot.figure".figure
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -1,6 +1,6 @@
 --- Where fig:show() draws: as a picture where the terminal says that it shows them, else as characters.
 local core <const> = require "gibbous.core"
-local progress_line <const> = require "gibbous.progress_line"
+local progress_line <const> = require "gibbous.text.progress_line"
 
 local M <const> = {}
 

@@ -1,6 +1,6 @@
 --- How marks look: colours by name, number or #rrggbb, dashes, markers; as the numbers that the core draws by.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

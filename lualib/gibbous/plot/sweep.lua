@@ -1,7 +1,7 @@
 --- gb.plot.sweep: the figures of `gibbous sweep plot` in a script.
 local core <const> = require "gibbous.core"
-local figures <const> = require "gibbous.sweep.figures"
-local options <const> = require "gibbous.options"
+local figures <const> = require "gibbous.sweep.show.figures"
+local options <const> = require "gibbous.base.options"
 local script <const> = require "gibbous.sweep.script"
 local store <const> = require "gibbous.sweep.store"
 

@@ -44,9 +44,9 @@ end
 -- The commands ----------------------------------------------------------------------------------------------------------------
 
 local function help(rest)
-  if rest ~= "" then return print(require "gibbous.help"(rest)) end
+  if rest ~= "" then return print(require "gibbous.commands.help"(rest)) end
   local width = 0
-  local columns <const>, text <const> = require "gibbous.window".columns() or 100, require "gibbous.reference.text"
+  local columns <const>, text <const> = require "gibbous.text.window".columns() or 100, require "gibbous.reference.text"
   for _, c in ipairs(M.list) do width = math.max(width, #c.call) end
   for _, c in ipairs(M.list) do print(text.row(c.call, c.line, columns, 0, width + 1)) end
   print(text.row("?NAME", "explains a function, a method or a value: ?gb.linspace, ?x:sum", columns, 0, width + 1))
@@ -80,7 +80,7 @@ end
 
 local function why(rest)
   nothing_after(rest, ":why")
-  local columns <const>, report <const> = require "gibbous.window".columns(), require "gibbous.prompt.why".report()
+  local columns <const>, report <const> = require "gibbous.text.window".columns(), require "gibbous.prompt.why".report()
   print(columns and require "gibbous.reference.text".fitted(report, columns) or report)
 end
 

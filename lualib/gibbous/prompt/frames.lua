@@ -1,7 +1,7 @@
 --- The stack as it was when an entry failed: frames with their locals, to be looked at afterwards. Values that may hold memory are
 -- held weakly, with their first line as text.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 
 local M <const> = {}
 

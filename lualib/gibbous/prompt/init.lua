@@ -9,7 +9,7 @@ local session = false                      -- an interactive session runs: resul
 function M.start(shell)
   session, M.print, M.history = true, shell.print, shell.history
   local core <const> = require "gibbous.core"
-  require "gibbous.window".columns = function() return core.columns(1) end
+  require "gibbous.text.window".columns = function() return core.columns(1) end
   require "gibbous.prompt.variables".note()
 end
 

@@ -1,8 +1,8 @@
 --- :history: entries of this and of earlier sessions, with when they were typed, how long they took and how they ended.
-local counted <const> = require "gibbous.counted"
-local table_text <const> = require "gibbous.table_text"
+local counted <const> = require "gibbous.base.counted"
+local table_text <const> = require "gibbous.text.table"
 local timing <const> = require "gibbous.timing"
-local window <const> = require "gibbous.window"
+local window <const> = require "gibbous.text.window"
 
 local M <const> = {}
 

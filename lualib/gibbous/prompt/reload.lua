@@ -1,7 +1,7 @@
 --- Reads modules again whose files have changed: those written in Lua that the user required. Functions are put into the table that
 -- the module gave, so that all code that holds the table calls the new ones; data that is there already stays.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 
 local M <const> = {}
 

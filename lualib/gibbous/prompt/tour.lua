@@ -34,7 +34,7 @@ local function run(code)
   local results <const> = table.pack(pcall(chunk))
   local err <const> = results[2]
   if results[1] then return prompt.print(table.unpack(results, 2, results.n)) end
-  if require "gibbous.raised".is(err, "interrupted") then error(err, 0) end
+  if require "gibbous.base.raised".is(err, "interrupted") then error(err, 0) end
   print(tostring(err))
 end
 

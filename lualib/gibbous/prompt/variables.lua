@@ -1,7 +1,7 @@
 --- The variables that the session has made, and what the library holds, each with the line that made it.
 local core <const> = require "gibbous.core"
 local results <const> = require "gibbous.prompt.results"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 
 local M <const> = {}
 

@@ -1,6 +1,6 @@
 --- What is known of the last numerical failure: an error of the library, or a result that did not converge.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local remedies <const> = require "gibbous.prompt.remedies"
 
 local M <const> = {}
@@ -158,10 +158,10 @@ local function drawn(solve)
   local fig <const> = require "gibbous.plot".figure{xlabel = "step", ylabel = "relative residual", yscale = "log"}
   fig:line(core.tensor(steps), core.tensor(values))
   if solve.tol and solve.tol > 0 then fig:hline(solve.tol, {label = ("tolerance %g"):format(solve.tol)}) end
-  local columns <const> = require "gibbous.window".columns() or COLUMNS
+  local columns <const> = require "gibbous.text.window".columns() or COLUMNS
   if columns < 20 then return {} end
   return {(fig:text(math.min(COLUMNS, columns), ROWS,
-    {ascii = not require "gibbous.progress_line".is_utf8()}):gsub("\n+$", ""))}
+    {ascii = not require "gibbous.text.progress_line".is_utf8()}):gsub("\n+$", ""))}
 end
 
 --- What is known of the spectrum, from the steps of this solve. Conjugate gradients without a preconditioner know eigenvalues.

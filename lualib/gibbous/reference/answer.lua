@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 local lexer <const> = require "gibbous.prompt.lexer"
 local reference <const> = require "gibbous.reference"
 local text <const> = require "gibbous.reference.text"
-local window <const> = require "gibbous.window"
+local window <const> = require "gibbous.text.window"
 
 local MOST_FOUND <const> = 20              -- entries that a search lists
 local LEAST <const>, WIDEST <const> = 20, 100              -- columns of text, where the terminal has them

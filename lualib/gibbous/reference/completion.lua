@@ -238,7 +238,7 @@ local function names()
   return table.concat(list, "\n") .. "\n"
 end
 
-local function examples() return table.concat(require "gibbous.example".names(), "\n") .. "\n" end
+local function examples() return table.concat(require "gibbous.commands.example".names(), "\n") .. "\n" end
 
 M.bash, M.zsh, M.fish, M.names, M.examples = bash, zsh, fish, names, examples
 

@@ -33,7 +33,7 @@ local function function_of(e)
   return method and rawget(core.methods, method)
 end
 
---- "lualib/gibbous/data.lua:215", "host/lua/shape.c"; nil where that is not known. f: the function, if it is at hand.
+--- "lualib/gibbous/data/init.lua:215", "host/lua/shape.c"; nil where that is not known. f: the function, if it is at hand.
 function M.of(e, f)
   f = f or e.kind ~= "class" and function_of(e)
   local meta <const> = type(f) == "table" and getmetatable(f)

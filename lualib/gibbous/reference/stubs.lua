@@ -2,7 +2,7 @@
 --- and settings that find them.
 local areas <const> = require "gibbous.reference.areas"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 
 -- Not of scripts.
 local LEFT_OUT <const> = {core = true, shell = true}

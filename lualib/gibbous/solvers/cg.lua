@@ -4,8 +4,8 @@ local core <const> = require "gibbous.core"
 local home <const> = require "gibbous.solvers.home"
 local lazy <const> = require "gibbous.solvers.lazy"
 local new_info <const> = require "gibbous.solvers.info"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local settings <const> = require "gibbous.solvers.settings"
 
 local function tolerance(name, value)

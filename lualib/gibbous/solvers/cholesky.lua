@@ -5,9 +5,9 @@
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local home <const> = require "gibbous.solvers.home"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
-local raised <const> = require "gibbous.raised"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
+local raised <const> = require "gibbous.base.raised"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}
 local TRUSTED <const> = 1e-2                      -- condition times unit roundoff beyond which no digit is promised

@@ -4,8 +4,8 @@
 -- condition is an estimate from below: the ratio of values between A's extreme eigenvalues that the algorithm met, of the
 -- preconditioned matrix where there is one (cholesky: |A| |A^-1| in the 1-norm); 0 where no step was made.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 
 -- Of solvers by one algorithm or another, and the terms of a marginal likelihood.
 local Info <const> = object.record("gibbous.solve_info", "the report of a solve",

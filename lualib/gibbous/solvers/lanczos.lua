@@ -2,10 +2,10 @@
 -- (2010), Matrices, Moments and Quadrature with Applications; Ubaru, Chen & Saad (2017), Fast estimation of tr(f(A)) via
 -- stochastic Lanczos quadrature.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local home <const> = require "gibbous.solvers.home"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local settings <const> = require "gibbous.solvers.settings"
 
 -- The record --------------------------------------------------------------------------------------------------------------

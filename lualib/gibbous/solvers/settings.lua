@@ -1,6 +1,6 @@
 --- The options that solvers share, with their rules.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local precond <const> = require "gibbous.precond"
 
 local M <const> = {}

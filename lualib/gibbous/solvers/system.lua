@@ -5,8 +5,8 @@
 local core <const> = require "gibbous.core"
 local home <const> = require "gibbous.solvers.home"
 local new_info <const> = require "gibbous.solvers.info"
-local object <const> = require "gibbous.object"
-local raised <const> = require "gibbous.raised"
+local object <const> = require "gibbous.base.object"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -1,17 +1,17 @@
 --- gibbous sweep VERB SCRIPT ...: runs studies, and shows what they came to. Each verb gives true, or the exit status.
-local changed_data <const> = require "gibbous.sweep.changed_data"
+local changed_data <const> = require "gibbous.sweep.run.changed_data"
 local core <const> = require "gibbous.core"
-local devices <const> = require "gibbous.sweep.devices"
-local identity <const> = require "gibbous.sweep.identity"
-local look <const> = require "gibbous.sweep.look"
-local machine <const> = require "gibbous.sweep.machine"
-local raised <const> = require "gibbous.raised"
-local results <const> = require "gibbous.sweep.results"
+local devices <const> = require "gibbous.sweep.run.devices"
+local identity <const> = require "gibbous.sweep.run.identity"
+local look <const> = require "gibbous.sweep.show.look"
+local machine <const> = require "gibbous.sweep.run.machine"
+local raised <const> = require "gibbous.base.raised"
+local results <const> = require "gibbous.sweep.store.results"
 local script <const> = require "gibbous.sweep.script"
 local search <const> = require "gibbous.sweep.search"
-local space <const> = require "gibbous.sweep.space"
+local space <const> = require "gibbous.sweep.search.space"
 local store <const> = require "gibbous.sweep.store"
-local text <const> = require "gibbous.sweep.text"
+local text <const> = require "gibbous.sweep.show.text"
 local words_of <const> = require "gibbous.sweep.words"
 
 local verbs <const> = {}
@@ -99,7 +99,7 @@ end
 local LIMIT <const> = "gibbous sweep: the limit"
 
 local function coordinate(study, self, path, o, rest, stays)
-  local coordinator <const> = require "gibbous.sweep.coordinator"
+  local coordinator <const> = require "gibbous.sweep.run.coordinator"
   local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
     limit = machine.limit(o.limit or study.limit, LIMIT), devices = devices.of(study, o.limit or study.limit),
@@ -156,7 +156,7 @@ function verbs.ask(words)
     journal = "flag"}, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = register(study, code, path, script.folder(study, o.store), o.journal and "journal" or nil)
-  print(require "gibbous.sweep.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
+  print(require "gibbous.sweep.run.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
   return true
 end
 
@@ -168,7 +168,7 @@ function verbs.tell(words)
   end
   local study <const> = store.is(where) and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
-  print(require "gibbous.sweep.ask".tell(self, rest[1], {result = rest[2], failed = o.failed}))
+  print(require "gibbous.sweep.run.ask".tell(self, rest[1], {result = rest[2], failed = o.failed}))
   return true
 end
 
@@ -179,7 +179,7 @@ function verbs.trial(words)
   space.deferred = true
   local study <const> = script.load(path, {table.unpack(words, 7)})
   local self <close> = store.open(folder, "write")
-  require "gibbous.sweep.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
+  require "gibbous.sweep.run.coordinator".one(study, self, id, token, math.tointeger(tonumber(limit)))
   return true
 end
 
@@ -188,7 +188,7 @@ function verbs.dry(words)
   local path <const>, params <const>, limit <const>, parent <const> = table.unpack(words)
   if not core.bind(math.tointeger(tonumber(parent))) then return false end
   space.deferred = true
-  return require "gibbous.sweep.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
+  return require "gibbous.sweep.run.trial".dry(script.load(path), core.json_decode(params), math.tointeger(tonumber(limit)))
 end
 
 --- gibbous sweep room PARENT: prints the bytes that the device of this process has.
@@ -213,7 +213,7 @@ function verbs.ls(words)
         ((t.message or ""):match "^[^\n]*":gsub("%c", " "))}
     end
   end
-  print(require "gibbous.table_text"(rows))
+  print(require "gibbous.text.table"(rows))
   return true
 end
 
@@ -221,7 +221,7 @@ function verbs.show(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string"}, "SCRIPT|STORE", "N")
   local self <close> = look.open(where, o)
   if #rest > 1 then core.raise("option", ("it shows one trial, got %d numbers"):format(#rest)) end
-  print(require "gibbous.sweep.page"(self, look.trial(self, rest[1]).row))
+  print(require "gibbous.sweep.show.page"(self, look.trial(self, rest[1]).row))
   return true
 end
 
@@ -232,8 +232,10 @@ function verbs.plan(words)
   for i, d in ipairs(devices.of(study, o.limit or study.limit) or {}) do      -- what fits one of them fits
     if i == 1 or d.limit > limit then limit, device = d.limit, d.name end
   end
-  return require "gibbous.sweep.forecast"(study, path, identified(study, code, space.trials(study)), script.folder(study, o.store),
-    {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = limit, device = device})
+  local forecast <const> = require "gibbous.sweep.run.forecast"
+  return forecast(study, path, identified(study, code, space.trials(study)), script.folder(study, o.store), {
+    jobs = o.j or o.jobs or machine.jobs(study.devices, study.share), limit = limit, device = device,
+  })
 end
 
 function verbs.rerun(words)
@@ -261,7 +263,7 @@ local slurm_options <const> = {j = "count", jobs = "count", store = "string", ti
 function verbs.slurm(words)
   local path <const>, o <const>, rest <const> = words_of(words, slurm_options, "SCRIPT")
   local study <const> = script.load(path, rest)
-  io.write(require "gibbous.sweep.slurm".text(study, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
+  io.write(require "gibbous.sweep.run.slurm".text(study, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
     store = o.store, time = o.time or "24h", array = o.array or 1, at_once = o["at-once"], cpus = o.cpus, memory = o.mem,
     gpus = o.gpus, partition = o.partition}, rest))
   return true
@@ -273,13 +275,13 @@ function verbs.replay(words)
   local number <const> = table.remove(rest, 1)
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = store.open(script.folder(study, o.store), "read")
-  return require "gibbous.sweep.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
+  return require "gibbous.sweep.run.replay"(study, self, look.trial(self, number), path, {code = code, words = rest,
     limit = machine.limit(o.limit or study.limit, "--limit"), devices = devices.of(study, o.limit or study.limit),
     except = o.except})
 end
 
 --- Runs a verb.
 return function(words)
-  return require "gibbous.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, ask, tell, "
+  return require "gibbous.commands.verbs"(verbs, words, "sweep", "run, work, plan, watch, ls, show, rerun, replay, ask, tell, "
     .. "table, diff, plot, export, report, slurm; gibbous help gibbous sweep VERB says what one does")
 end

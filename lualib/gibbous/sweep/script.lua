@@ -1,6 +1,6 @@
 --- A study from its script, and where its store lies.
 local core <const> = require "gibbous.core"
-local identity <const> = require "gibbous.sweep.identity"
+local identity <const> = require "gibbous.sweep.run.identity"
 
 local M <const> = {}
 

@@ -1,6 +1,6 @@
 --- The words of a command: one that says what it is about, options, and the rest.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 --- The value of an option as its rule wants it.
 local function value_of(name, v, rule)

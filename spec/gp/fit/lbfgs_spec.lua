@@ -1,5 +1,5 @@
 -- The algorithm alone: objectives that are plain functions of lists of numbers.
-local lbfgs <const> = require "gibbous.lbfgs"
+local lbfgs <const> = require "gibbous.optim.lbfgs"
 
 local function run(f, x, o)
   local points, values <const> = 0, {}

@@ -312,7 +312,7 @@ end)
 describe("a minimisation, to the letter,", function()
   local core <const> = require "gibbous.core"
   local optim <const> = gb.optim
-  local quasi_newton <const> = require "gibbous.lbfgs"
+  local quasi_newton <const> = require "gibbous.optim.lbfgs"
 
   --- What lbfgs.minimize is asked for, and what 'evaluate' gives at the start and at 'x'.
   local function asked(f, root, o, x)

@@ -5,8 +5,8 @@ local near <const>, raises <const> = support.near, support.raises
 local K <const> = gb.kernels
 
 describe("plain data of objects", function()
-  local store <const> = require "gibbous.store_classes"
-  local object <const> = require "gibbous.object"
+  local store <const> = require "gibbous.store.classes"
+  local object <const> = require "gibbous.base.object"
   local nan <const> = 0 / 0
 
   local function given(o)

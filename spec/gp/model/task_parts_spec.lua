@@ -301,7 +301,7 @@ describe("the parts of a model of several outputs", function()
     assert.equal("f32", parts.mean(gb.means.constant{7, 8}, 2)(long:to{dtype = "f32"}).dtype)
     raises("index", "tasks: row 1 has task 3, expected a whole number from 1 to 2",
       function() return parts.mean(gb.means.constant{7, 8}, 2)(gb.tensor{{0.5, 3}}) end)
-    local noise <const> = require "gibbous.task_noise"(gb.param({7, 8}, {min = 0}))
+    local noise <const> = require "gibbous.likelihoods.task_noise"(gb.param({7, 8}, {min = 0}))
     assert.equal("tasks", noise.kind)
     near({7, 8, 7}, noise.variance(noise, long), 1e-12)
     near({7, 8, 7}, noise.new_variance(noise, long), 1e-12)

@@ -2,9 +2,9 @@
 -- nothing is computed. Preferred are, in this order, a model that approximates nothing, one that approximates by a solver, and
 -- inducing points, as many as time and memory allow.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

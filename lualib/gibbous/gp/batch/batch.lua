@@ -1,11 +1,11 @@
 --- The value gibbous.gp.batch: models of one make, by number.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.batch.data"
 local fit <const> = require "gibbous.gp.batch.fit"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local predict <const> = require "gibbous.gp.batch.predict"
 local save <const> = require "gibbous.gp.batch.save"
 

@@ -1,6 +1,6 @@
 --- The data of a batch as scripts give them: tensors with the models as their first axis, or lists with an entry a model.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local frames <const> = require "gibbous.gp.frames"
 
 local M <const> = {}

@@ -1,14 +1,14 @@
 --- Predictions by every model of a batch: one plan for all that have as many rows and points.
 -- Source: Rasmussen & Williams (2006), equations 2.25 and 2.26.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local covariance <const> = require "gibbous.gp.covariance"
 local data <const> = require "gibbous.gp.batch.data"
 local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 local steps <const> = require "gibbous.gp.batch.steps"
 

@@ -4,11 +4,11 @@ local fit <const> = require "gibbous.gp.batch.fit"
 local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.observations"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 local steps <const> = require "gibbous.gp.batch.steps"
-local subject <const> = require "gibbous.subject"
+local subject <const> = require "gibbous.tensor.subject"
 
 local NAME <const> = "gibbous.gp.batch"
 local PARTS <const> = {"kernel", "mean", "likelihood"}
@@ -43,7 +43,7 @@ end
 
 --- Writes the batch of these fields. Histories of fits are not kept.
 function M.write(f, path, opts)
-  local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store_classes"
+  local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store.classes"
   options.parse(opts, {}, "save")
   subject.path(path, 1, "b:save(path)")
   local w <const>, t <const> = store.writer(), model.fields(f.template)

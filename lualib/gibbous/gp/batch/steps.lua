@@ -3,7 +3,7 @@
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -2,7 +2,7 @@
 -- whose observations are labels.
 local by_laplace <const> = require "gibbous.gp.laplace.condition"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local fit <const> = require "gibbous.gp.classifier.fit"
 local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"
 local likelihood <const> = require "gibbous.gp.report.likelihood"

@@ -7,7 +7,7 @@ local labels <const> = require "gibbous.gp.classifier.labels"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
 local observations <const> = require "gibbous.gp.classifier.observations"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local rules <const> = require "gibbous.gp.rules"
 local scaling <const> = require "gibbous.gp.scaling"
 

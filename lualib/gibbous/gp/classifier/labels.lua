@@ -1,7 +1,7 @@
 --- Labels of classes, numbers that are whole or strings, and their numbers 1 .. C in a list of classes.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local options <const> = require "gibbous.options"
+local counted <const> = require "gibbous.base.counted"
+local options <const> = require "gibbous.base.options"
 
 local M <const> = {}
 

@@ -8,7 +8,7 @@ local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
 local prediction <const> = require "gibbous.gp.classifier.prediction"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 local single <const> = require "gibbous.gp.observations".single
 
 local form <const> = shallow_copy(single)

@@ -1,7 +1,7 @@
 --- What a classifier says about new points: a record of latent functions, with the most likely class by its label.
 local core <const> = require "gibbous.core"
 local labels <const> = require "gibbous.gp.classifier.labels"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 
 ---@class gibbous.class_prediction
 ---@field probabilities gibbous.tensor  (m, C), a column a class, in the order of 'classes'

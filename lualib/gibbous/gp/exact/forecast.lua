@@ -4,7 +4,7 @@
 local algorithm <const> = require "gibbous.gp.algorithm"
 local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local solver_choice <const> = require "gibbous.gp.exact.solver_choice"
 local covariance <const> = require "gibbous.gp.covariance"
 local model <const> = require "gibbous.gp.model"

@@ -6,11 +6,11 @@
 -- step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
 -- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local algorithm <const> = require "gibbous.gp.algorithm"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
-local raised <const> = require "gibbous.raised"
+local object <const> = require "gibbous.base.object"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -10,7 +10,7 @@
 local base <const> = require "gibbous.solvers.base"
 local core <const> = require "gibbous.core"
 local low_rank_variance <const> = require "gibbous.gp.exact.low_rank_variance"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -1,13 +1,13 @@
 --- One descent of a fit: the optimiser on a model's objective, in the precision that resolves it.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
 local optim <const> = require "gibbous.optim"
 local param <const> = require "gibbous.param"
-local progress_line <const> = require "gibbous.progress_line"
-local raised <const> = require "gibbous.raised"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local progress_line <const> = require "gibbous.text.progress_line"
+local raised <const> = require "gibbous.base.raised"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 
 local M <const> = {}
 local fields <const> = model.fields

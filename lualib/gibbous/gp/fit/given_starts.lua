@@ -1,9 +1,9 @@
 --- Starts of a fit that a script lists: option starts = {{["kernel.lengthscale"] = 0.1, ...}, ...}.
 local core <const> = require "gibbous.core"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local parameters <const> = require "gibbous.gp.parameters"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local function refuse(i, text, ...) core.raise("option", ("fit: start %d: %s"):format(i, text:format(...))) end
 

@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 local scaling <const> = require "gibbous.gp.scaling"
 

@@ -1,10 +1,10 @@
 --- What a fit reports.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
 local notes <const> = require "gibbous.gp.fit.notes"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 local param <const> = require "gibbous.param"
 local parameter_values <const> = require "gibbous.gp.report.values"
 

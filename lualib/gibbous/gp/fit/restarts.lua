@@ -3,7 +3,7 @@ local core <const> = require "gibbous.core"
 local descent <const> = require "gibbous.gp.fit.descent"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 local starts <const> = require "gibbous.gp.fit.starts"
 
 local M <const> = {}

@@ -1,9 +1,9 @@
 --- Where fits ended that can go on: by their reports, for as long as these live.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local fields <const> = require "gibbous.gp.model".fields
 local param <const> = require "gibbous.param"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 
 local M <const> = {}
 

@@ -1,7 +1,7 @@
 --- The class of exact models whose data are values and partial derivatives of f. Such a model presents an exact model, 'inner',
 -- whose rows are cells of y, and whose kernel is that of f and its derivatives (kernels/gradients.lua).
 local condition <const> = require "gibbous.gp.gradients.condition"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local exact <const> = require "gibbous.gp.exact.class"
 local fit <const> = require "gibbous.gp.fit"
 local gradients <const> = require "gibbous.kernels.gradients"

@@ -5,7 +5,7 @@ local exact <const> = require "gibbous.gp.exact.condition"
 local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.gradients.observations"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local methods <const> = {}
 

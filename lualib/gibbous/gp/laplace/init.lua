@@ -4,7 +4,7 @@ local class <const> = require "gibbous.gp.laplace.class"
 local core <const> = require "gibbous.core"
 local likelihoods <const> = require "gibbous.likelihoods"
 local means <const> = require "gibbous.means"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local rules <const> = require "gibbous.gp.rules"
 local scaling <const> = require "gibbous.gp.scaling"
 

@@ -10,7 +10,7 @@ local algorithm <const> = require "gibbous.gp.algorithm"
 local climb <const> = require "gibbous.gp.laplace.climb"
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

@@ -1,7 +1,7 @@
 --- The form of observations (gp/observations.lua) of models whose likelihood says what an observation is.
 local core <const> = require "gibbous.core"
 local model <const> = require "gibbous.gp.model"
-local shallow_copy <const> = require "gibbous.shallow_copy"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
 local single <const> = require "gibbous.gp.observations".single
 
 local form <const> = shallow_copy(single)

@@ -5,12 +5,12 @@
 -- Source: Wilson, Borovitskiy, Terenin, Mostowsky & Deisenroth (2020), Efficiently sampling functions from Gaussian process
 -- posteriors, equation 12.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local features <const> = require "gibbous.gp.predict.features"
 local kernels <const> = require "gibbous.kernels"
 local model <const> = require "gibbous.gp.model"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
 
 local M <const> = {}

@@ -3,11 +3,11 @@
 -- take. The covariance between test points is formed for f_cov alone. Of b fantasies (gp/exact/fantasies.lua) means are (b, m)
 -- and draws (b, k, m); variances (m) and covariances (m, m) where they are the same for all, else (b, m) and (b, m, m).
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local metrics <const> = require "gibbous.gp.report.metrics"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 local pathwise <const> = require "gibbous.gp.predict.pathwise"
 local prediction_parts <const> = require "gibbous.gp.predict.parts"
 local samples <const> = require "gibbous.gp.predict.samples"

@@ -1,7 +1,7 @@
 --- What a model that scales its targets (gp/scaling.lua) says about new points: a record in the model's units, seen in those of
 -- the data.
 local core <const> = require "gibbous.core"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 
 local Record <const> = {__name = "gibbous.prediction"}
 local methods <const> = object.methods(Record, "a prediction", "p")

@@ -1,7 +1,7 @@
 --- Joint draws from a prediction, by the Cholesky factor of its covariance. b: what a prediction keeps (gp/predict/record.lua),
 -- of which these read points, count, parts, draw, many and each, and set jitter and relative_jitter.
 local core <const> = require "gibbous.core"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
 

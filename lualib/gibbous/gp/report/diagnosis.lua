@@ -1,7 +1,7 @@
 --- Why a covariance could not be factored, and what would help: a pure function of the data, the kernel, the noise and the error.
 -- Cost: one pass over the n^2 pairs of rows, 30 products with the covariance, O(n) memory.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local named <const> = require "gibbous.frame.named"
 
 local UNIT <const> = {f64 = 2 ^ -53, f32 = 2 ^ -24}

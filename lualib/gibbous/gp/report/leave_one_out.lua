@@ -3,7 +3,7 @@
 local core <const> = require "gibbous.core"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 local scaling <const> = require "gibbous.gp.scaling"
 
 ---@class gibbous.leave_one_out

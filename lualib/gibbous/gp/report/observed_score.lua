@@ -2,8 +2,8 @@
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
-local options <const> = require "gibbous.options"
+local object <const> = require "gibbous.base.object"
+local options <const> = require "gibbous.base.options"
 
 ---@class gibbous.observed_score
 ---@field nlpd number           mean negative log predictive density, or probability, of each y by itself (nats a point)

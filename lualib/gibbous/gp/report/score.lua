@@ -1,14 +1,14 @@
 --- How well a model predicts new observations.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local observed_score <const> = require "gibbous.gp.report.observed_score"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 
 ---@class gibbous.score

@@ -1,10 +1,10 @@
 --- print(model): what it holds, and its parameters as a table, by column where these have names, and in the units of the data
 -- beside those of the model where it scales these.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
 local param <const> = require "gibbous.param"
-local table_text <const> = require "gibbous.table_text"
+local table_text <const> = require "gibbous.text.table"
 local units <const> = require "gibbous.gp.report.units"
 
 local MOST <const> = 32                    -- elements of a parameter that are told by column

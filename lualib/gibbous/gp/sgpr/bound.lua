@@ -17,9 +17,9 @@
 -- Sparse Gaussian processes using pseudo-inputs; Titsias (2014), Variational inference for Gaussian and determinantal point
 -- processes (the upper bound).
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local model <const> = require "gibbous.gp.model"
-local object <const> = require "gibbous.object"
+local object <const> = require "gibbous.base.object"
 local places <const> = require "gibbous.gp.places"
 local scaling <const> = require "gibbous.gp.scaling"
 local within <const> = require "gibbous.gp.within"

@@ -7,11 +7,11 @@
 -- by parameters, places, noise, inputs and y.
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kernel_checks <const> = require "gibbous.gp.kernel_checks"
 local model <const> = require "gibbous.gp.model"
 local posterior_cache <const> = require "gibbous.gp.posterior_cache"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 local update_record <const> = require "gibbous.gp.update_record"
 local within <const> = require "gibbous.gp.within"
 

@@ -9,7 +9,7 @@
 -- Source: Titsias (2009); Salimbeni, Eleftheriadis & Hensman (2018).
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"

@@ -6,7 +6,7 @@
 -- natural parameters, which starts uphill.
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 local variational <const> = require "gibbous.gp.svgp.variational"
 
 local M <const> = {}

@@ -1,7 +1,7 @@
 --- The options of fits of variational models, by method.
 local core <const> = require "gibbous.core"
 local data <const> = require "gibbous.gp.data"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 -- Options of both methods, of "adam" alone, and of "lbfgs" alone, which are those of gp/fit.
 local SPEC <const> = {method = {"adam", "lbfgs"}, steps = "count", seconds = "positive", seed = "integer",

@@ -6,11 +6,11 @@
 -- Natural gradients (gp/svgp/natural.lua) move all of these but the weights.
 -- Of C latent functions, which q takes as independent, all have a first axis C; they are whitened.
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 local param <const> = require "gibbous.param"
-local shallow_copy <const> = require "gibbous.shallow_copy"
-local store <const> = require "gibbous.store_classes"
+local shallow_copy <const> = require "gibbous.base.shallow_copy"
+local store <const> = require "gibbous.store.classes"
 local triangular_solve <const> = core.linalg.triangular_solve
 
 ---@class gibbous.variational

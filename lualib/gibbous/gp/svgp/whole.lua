@@ -4,7 +4,7 @@ local core <const> = require "gibbous.core"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
 local natural <const> = require "gibbous.gp.svgp.natural"
-local raised <const> = require "gibbous.raised"
+local raised <const> = require "gibbous.base.raised"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local within <const> = require "gibbous.gp.within"
 

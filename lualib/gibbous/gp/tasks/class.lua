@@ -2,7 +2,7 @@
 -- parameters; the inner model's posterior is that of Kronecker structure, and its 'grid' {x, y, tasks} is there, exactly where
 -- the data are solved so.
 local condition <const> = require "gibbous.gp.tasks.condition"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local exact <const> = require "gibbous.gp.exact.class"
 local fit <const> = require "gibbous.gp.fit"
 local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"

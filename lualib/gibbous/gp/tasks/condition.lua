@@ -5,7 +5,7 @@ local frames <const> = require "gibbous.gp.frames"
 local exact <const> = require "gibbous.gp.exact.condition"
 local model <const> = require "gibbous.gp.model"
 local observations <const> = require "gibbous.gp.tasks.observations"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 local scaling <const> = require "gibbous.gp.scaling"
 local update_record <const> = require "gibbous.gp.update_record"
 

@@ -1,7 +1,7 @@
 --- The form of observations of several outputs (gp/observations.lua): y (n, T), a row for each point. The model that computes has
 -- the long form: a row for each cell of y that has a value, with the task as a last column of the inputs (gp/tasks/parts.lua).
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local data <const> = require "gibbous.gp.data"
 local kernels <const> = require "gibbous.kernels"
 local kronecker <const> = require "gibbous.gp.tasks.posterior"

@@ -1,7 +1,7 @@
 --- What a model of several outputs is made of, in the long form: inputs (n, d + 1) whose last column is the task.
 local columns <const> = require "gibbous.kernels.columns"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local gradients <const> = require "gibbous.kernels.gradients"
 local kernel <const> = require "gibbous.kernels.kernel"
 local kernels <const> = require "gibbous.kernels"

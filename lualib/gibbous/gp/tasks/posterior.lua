@@ -6,7 +6,7 @@
 -- sum_is P_i^2 M_is Q_ts^2 of its variance.
 local component <const> = require "gibbous.gp.predict.component"
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
+local counted <const> = require "gibbous.base.counted"
 local kronecker <const> = require "gibbous.gp.tasks.kronecker"
 local model <const> = require "gibbous.gp.model"
 local objective <const> = require "gibbous.gp.exact.objective"

@@ -1,8 +1,8 @@
 --- What a model of several outputs says about new points: a record of the long form, seen as (m, T).
 
 local core <const> = require "gibbous.core"
-local counted <const> = require "gibbous.counted"
-local object <const> = require "gibbous.object"
+local counted <const> = require "gibbous.base.counted"
+local object <const> = require "gibbous.base.object"
 
 ---@class gibbous.task_prediction
 ---@field mean gibbous.tensor    (m, T)

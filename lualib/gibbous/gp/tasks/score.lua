@@ -5,7 +5,7 @@ local frames <const> = require "gibbous.gp.frames"
 local metrics <const> = require "gibbous.gp.report.metrics"
 local model <const> = require "gibbous.gp.model"
 local named <const> = require "gibbous.frame.named"
-local options <const> = require "gibbous.options"
+local options <const> = require "gibbous.base.options"
 
 local Score <const> = {__name = "gibbous.score"}
 
