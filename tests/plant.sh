@@ -1822,8 +1822,8 @@ lualib/gibbous/gp/whitened.lua
 's/return squares(u) - squares(now.half(u)) end/return squares(u) end/'
 'sgpr: variances take the values at the places for known'
 
-lualib/gibbous/gp/svgp/elbo.lua
-'s/g - 2 \* natural \* pulled/g - natural * pulled/'
+lualib/gibbous/gp/svgp/natural.lua
+'s/r.g - 2 \* r.h \* r.pulled/r.g - r.h * r.pulled/'
 'svgp: a natural step moves its shift by half of the curvature'
 
 lualib/gibbous/gp/svgp/elbo.lua
@@ -1837,6 +1837,50 @@ lualib/gibbous/gp/svgp/elbo.lua
 lualib/gibbous/gp/svgp/elbo.lua
 's/ - bend(p.k, over(h))$//'
 'svgp: the slope by the variances of the rows is missing'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/own - 2 \* push/own - push/'
+'natural gradients: a diagonal q takes half of the curvature'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/squares(triangular_solve(at.L, core.eye(q.count)))$/1/'
+'natural gradients: without whitening the prior has unit precisions'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/core.minimum(most, rate)/rate/'
+'natural gradients: a step of the means overshoots'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/return q.whiten and slope or triangular_solve(at.L, slope, BACK)/return slope/'
+'natural gradients: without whitening the slope by the mean is that of whitened values'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/(now.half(R) ^ 2):sum() + (off/(now.half(R) ^ 2):sum() - (off/'
+'natural gradients: the last pass takes a fixed mean for the best one'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/local root <const> = q.whiten and R or triangular_solve(L, R, BACK)/local root <const> = R/'
+'natural gradients: without whitening the last pass gives precisions of whitened values'
+
+lualib/gibbous/gp/svgp/elbo.lua
+'s/and h or core.minimum(h, 0)$/and h or h/'
+'natural gradients: curvature of the wrong sign counts'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/if new\[i\] and not f\[name\].fixed then/if new[i] then/'
+'natural gradients: they move what is fixed'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/(v:t():matmul(v) + core.eye(rank))/(v:t():matmul(v) + 2 * core.eye(rank))/'
+'natural gradients: scales of a low-rank q forget a part of its weights'
+
+lualib/gibbous/gp/svgp/natural.lua
+'s/= q.scale \* q.scale \* slope + (w/= q.scale * slope + (w/'
+'natural gradients: the mean of a low-rank q moves by scales, not variances'
+
+lualib/gibbous/gp/svgp/variational.lua
+'s/(s \* s):unsqueeze(-1) \* (f.latents/s:unsqueeze(-1) * (f.latents/'
+'natural gradients: slopes that are written out take scales for variances'
 
 lualib/gibbous/gp/svgp/variational.lua
 's/(f.latents or 1) + 2 \* R/(f.latents or 1) - 2 * R/'
@@ -2164,6 +2208,7 @@ suite_of () {                     # file, what is wrong
       targets=gibbous filter='spec/gp/model/scaling_spec.lua spec/gp/model/columns_spec.lua'; return ;;
     'loops: '*) targets=gibbous filter=spec/plan/loops_spec.lua; return ;;
     'sgpr: '*) targets=gibbous filter=spec/gp/sparse/sgpr_spec.lua; return ;;
+    'natural gradients: '*) targets=gibbous filter=spec/gp/sparse/natural_spec.lua; return ;;
     'svgp: '*) targets=gibbous filter=spec/gp/sparse/svgp_spec.lua; return ;;
     'auto: '*) targets=gibbous filter=spec/gp/sparse/auto_spec.lua; return ;;
     'laplace model: '*)

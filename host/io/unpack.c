@@ -10,6 +10,7 @@
 
 #define IN ((size_t)64 << 10)
 #define OUT ((size_t)256 << 10)            /* bytes between two polls for Ctrl-C */
+#define WIDE ((size_t)8 << 20)             /* bytes of a block of a long text that is kept */
 #define FREE_OF_RATIO ((uint64_t)16 << 20) /* bytes that any file may unpack to, whatever the ratio */
 
 static bool ends_in_gz (const char *path) {
@@ -119,9 +120,16 @@ void gb_unpack_forget (gb_unpack *u) {
   u->remembers = u->replays = false;
 }
 
+/* Bytes of the next block: of a long text it is a large one, in wide pages where the system has them. */
+static size_t block_for (const gb_unpack *u, size_t n) {
+  const bool is_long = u->kept_bytes >= WIDE && n < WIDE;
+  return is_long && u->kept_bytes + WIDE <= gb_ledger_room(u->ledger) ? WIDE : n;
+}
+
 void gb_unpack_remember (gb_unpack *u, size_t n) {
   if (!u->remembers || u->replays || u->room >= n || n == 0) return;
   gb_unpacked *k = NULL;
+  n = block_for(u, n);
   if (u->kept_bytes + n <= gb_ledger_room(u->ledger)) k = calloc(1, sizeof *k);
   if (k != NULL && gb_ledger_alloc(u->ledger, GB_MEM_WORKSPACE, n, "", "", &k->memory, NULL) != GB_OK) {
     free(k);

@@ -10,7 +10,7 @@
 #define LGB_PLAN "gibbous.plan"
 #define LGB_TEXT "gibbous.text"
 
-/* user value 1: what was planned, a tensor or a list of them; 2: what it waits for, a list of {tensor,
+/* user value 1: what was planned, a tensor or a list of them that no script has; 2: what it waits for, a list of {tensor,
 ** bytes, minimum, seconds, kept, about, what}: promises, which are kept before it runs, and what that
 ** takes */
 typedef struct plan_box {
@@ -223,7 +223,8 @@ static void keep_promises (lua_State *L, lgb_session *s, int arg) {
   lua_pop(L, 1);
 }
 
-/* What was asked for has the values of what was planned in its place, and lets its history go as after gb.eval. */
+/* What was asked for, on top of the stack, has the values of what was planned in its place, and lets its history go as after gb.eval.
+** Pushes a copy of a list. */
 static void hand_over (lua_State *L, plan_box *p) {
   gb_node *one = lgb_tonode(L, lua_gettop(L)), **outs = &one;
   size_t n = 1;
@@ -233,7 +234,7 @@ static void hand_over (lua_State *L, plan_box *p) {
     if (p->session->graph->npromises > 0) gb_node_take_values(outs[i], gb_plan_out(p->plan, i));
     lgb_drop_history(p->session, outs[i]);
   }
-  lua_settop(L, top);
+  lua_settop(L, one == NULL ? top + 1 : top);
 }
 
 /* gb.plan(y or {...}, {allow, budget, device, exact, prefer}); several devices: {device = {"cpu",
@@ -254,7 +255,11 @@ static int plan_new (lua_State *L) {
                                    .math = either_option(L, 2, "exact", "bits", "math")};
   gb_node *one = lgb_tonode(L, 1), **outs = &one;
   size_t n = 1;
-  if (one == NULL) outs = lgb_checklist(L, 1, &n);
+  if (one == NULL) {
+    outs = lgb_checklist(L, 1, &n);
+    lua_pushvalue(L, -2); /* the list may change: its copy does not */
+    lua_replace(L, 1);
+  }
   lgb_argcheck(L, n > 0, 1, "at least one tensor expected");
   outs = lgb_redeemed(L, s, n, outs, GB_WALK_READ, false);
   plan_box *p = lua_newuserdatauv(L, sizeof *p, 2);
@@ -272,6 +277,7 @@ static int plan_new (lua_State *L) {
 
 static int run_in_place (lua_State *L, plan_box *p) {
   keep_promises(L, p->session, 1);
+  checkplan(L); /* a function that was called meanwhile may have closed it */
   gb_error err;
   lgb_core_begins(p->session, L);
   p->running = true;
@@ -297,19 +303,22 @@ static gb_node *checkleaf (lua_State *L, const gb_plan *plan) {
   return leaf;
 }
 
-/* Values for the leaves of a run; each evaluated, so that its storage can be read. */
-static size_t checkbindings (lua_State *L, lgb_session *s, const gb_plan *plan, gb_node **leaf,
-                             gb_tensor *value, int anchors) {
+/* Values for the leaves of a run, 'most' of them; each evaluated, so that its storage can be read. Functions that are called for a
+** value may close the plan and change the table. */
+static size_t checkbindings (lua_State *L, lgb_session *s, size_t most, gb_node **leaf, gb_tensor *value,
+                             int anchors) {
   size_t n = 0;
   for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1), n++) {
+    if (n == most) lgb_fail(L, GB_EOPTION, "run: the table of values has grown while they were computed");
     lua_pushvalue(L, -2);
-    leaf[n] = checkleaf(L, plan);
+    leaf[n] = checkleaf(L, checkplan(L)->plan);
     lua_pushvalue(L, -2);
     gb_node *v = lgb_checkoperand(L, lua_gettop(L), leaf[n]);
     value[n] = *lgb_value(L, s, v);
     lua_rawseti(L, anchors, (lua_Integer)n * 2 + 1);
     lua_rawseti(L, anchors, (lua_Integer)n * 2 + 2);
   }
+  checkplan(L);
   return n;
 }
 
@@ -345,12 +354,12 @@ static int m_run (lua_State *L) {
   if (lua_isnil(L, 2)) return run_in_place(L, p);
   lgb_checktype(L, 2, LUA_TTABLE);
   keep_promises(L, s, 1);
-  const size_t n = count_entries(L, 2);
+  const size_t most = count_entries(L, 2);
   lua_newtable(L);
-  gb_node **leaf = lgb_scratch(L, n, sizeof *leaf);
-  gb_tensor *value = lgb_scratch(L, n, sizeof *value), *out = lgb_scratch(L, p->nouts, sizeof *out);
+  gb_node **leaf = lgb_scratch(L, most, sizeof *leaf);
+  gb_tensor *value = lgb_scratch(L, most, sizeof *value), *out = lgb_scratch(L, p->nouts, sizeof *out);
   gb_tensor **held = lgb_scratch(L, p->nouts, sizeof *held);
-  checkbindings(L, s, p->plan, leaf, value, 3);
+  const size_t n = checkbindings(L, s, most, leaf, value, 3);
   luaL_checkstack(L, (int)p->nouts + LUA_MINSTACK, "run");
   for (size_t i = 0; i < p->nouts; i++) held[i] = lgb_newholder(L);
   lua_getiuservalue(L, 1, 1);

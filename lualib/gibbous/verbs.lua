@@ -1,8 +1,11 @@
 --- Commands with verbs: gibbous COMMAND VERB [words].
 local options <const> = require "gibbous.options"
+local raised <const> = require "gibbous.raised"
+
+local INTERRUPTED <const> = 130
 
 --- Runs the verb that the words begin with, and says what is wrong. verbs: functions of the other words by name; command: its name;
--- listed: its verbs, and what else is said of a word that is not one. Gives what the function gives, false after an error.
+-- listed: its verbs, and what else is said of a word that is not one. Gives what the function gives, false after an error, 130 after Ctrl-C.
 ---@param verbs table<string, fun(words: string[]): boolean|integer>
 ---@param words string[]
 ---@param command string
@@ -19,5 +22,5 @@ return function(verbs, words, command, listed)
   local ok <const>, result <const> = pcall(f, words)
   if ok then return result end
   io.stderr:write("gibbous: ", tostring(type(result) == "table" and result.message or result), "\n")
-  return false
+  return raised.is(result, "interrupted") and INTERRUPTED
 end

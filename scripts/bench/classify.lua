@@ -64,7 +64,7 @@ local function compare(name, kind, train, test)
   end
   local start <const> = core.clock()
   local m <const> = model(kind)
-  local info <const> = m:fit(train.x, train.y, {steps = 40})
+  local info <const> = m:fit(train.x, train.y)
   local seconds <const> = core.clock() - start
   local s <const> = m:score(test.x, test.y)
   local text <const> = run(o.python, "fit", folder, name, kind)

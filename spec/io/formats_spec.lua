@@ -76,6 +76,31 @@ describe("SQLite files", function()
     assert.matches(": row 1: column 'id': 1 integer is rounded", large.warnings[1], 1, true)
   end)
 
+  it("give the columns that a table has now, also by a statement that ran before", function()
+    local path <const> = support.path ".db"
+    os.remove(path)
+    local db <close> = core.database(path)
+    local function names()
+      local out <const> = {}
+      for i, column in ipairs(db:columns "SELECT * FROM t") do out[i] = column.name end
+      return out
+    end
+    db:run "CREATE TABLE t (a)"
+    assert.same({"a"}, names())
+    db:run "ALTER TABLE t ADD COLUMN b"
+    assert.same({"a", "b"}, names())
+    db:run "ALTER TABLE t RENAME COLUMN a TO c"
+    assert.same({"c", "b"}, names())
+    db:run "DROP TABLE t"
+    db:run "CREATE TABLE t (z)"
+    assert.same({"z"}, names())
+  end)
+
+  it("in memory, of no bytes, are empty", function()
+    local db <close> = core.database_image ""
+    assert.same({}, db:rows "SELECT * FROM sqlite_master")
+  end)
+
   it("are only read, and say what they hold", function()
     local path <const> = database()
     raises("option", "a database is read by a query, {query = \"SELECT ... FROM ...\"}; it has t", gb.data.read, path)

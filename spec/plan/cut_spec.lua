@@ -166,3 +166,36 @@ describe("gb.func{axes = ...}", function()
     assert.is_true(asked[4096] and asked[512])
   end)
 end)
+
+describe("an axis that no leaf has", function()
+  local k <const> = gb.kernels.matern52{ard = true}
+  local function rows() return leaf(2003, 3, {seed = 4}) end
+  local function squares(x)
+    local L <const> = (2 * gb.eye(64) + 0.1 * leaf(64, 64, {seed = 9}):tril(-1)):eval()
+    local u <const> = gb.linalg.triangular_solve(L, k(leaf(64, 3, {seed = 2}), x))
+    return (u * u):sum(1)
+  end
+  local function spread(t) return t:unsqueeze(2):expand(2003, 3) end
+  local cases <const> = {
+    ["random numbers"] = function() return {squares(gb.rand(2003, 3, {seed = 4}))} end,
+    ["running sums"] = function() return {squares(rows():cumsum(1))} end,
+    ["sorted rows"] = function() return {squares((rows():sort(1)))} end,
+    ["a permutation"] = function() return {squares(spread(gb.randperm(2003, {seed = 1}):to{dtype = "f64"} / 2003))} end,
+    ["a range"] = function() return {squares(spread(gb.range(1, 2003) / 2003))} end,
+    ["random numbers, and the share of each"] = function()
+      local s <const> = squares(gb.rand(2003, 3, {seed = 4}))
+      return {s / s:sum()}
+    end,
+    ["random numbers, and a gradient"] = function()
+      local w <const> = gb.zeros(3):requires_grad()
+      return {gb.grad(squares(gb.rand(2003, 3, {seed = 4}) * (1 + w)):sum(), w)}
+    end,
+  }
+  for name, program in pairs(cases) do
+    it("begins where it is made: " .. name, function()
+      local plan <const> = gb.plan(program())
+      assert.is_true(plan.minimum < plan.peak / 2, ("%d of %d bytes"):format(plan.minimum, plan.peak))
+      same_bits_everywhere(program)
+    end)
+  end
+end)

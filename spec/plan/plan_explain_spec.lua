@@ -245,7 +245,7 @@ realisations, all of the same bits
    also   windows of 256 of 1000 along axis 1 of X #   ~
    also   windows of 64 of 1000 along axis 1 of X #   ~
           and 1 between
-          and 4 that no budget chooses
+          and 40 that no budget chooses
 smallest budget #
 sweep   128 KiB: windows of 64 ~   256 KiB: windows of 128 ~
         512 KiB: windows of 256 ~   1 MiB: windows of 512 ~   2 MiB: whole ~

@@ -172,7 +172,7 @@ describe("a snapshot", function()
     math.randomseed(3)
     local head <const> = text:find "\n"
     for case = 1, 40 do
-      local at <const> = case <= 10 and math.random(head) or math.random(#text)
+      local at <const> = case == 2 and head or case <= 10 and math.random(head) or math.random(#text)
       local flipped <const> = text:sub(1, at - 1) .. string.char(text:byte(at) ~ (1 << math.random(0, 7))) .. text:sub(at + 1)
       write(folder .. "/snapshot", case % 2 == 0 and flipped or text:sub(1, at - 1))
       assert.is_false(is_used(folder))

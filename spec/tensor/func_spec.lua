@@ -357,3 +357,69 @@ describe("a function of tensors", function()
       {"c", true, false, 1024, false, 0}}, masks)
   end)
 end)
+
+-- What asked for a value may be gone, or another, when the function has given it.
+describe("a function that is called for a value", function()
+  local function calling(act)
+    return func{bytes = "1 MiB", forward = function(x)
+      act()
+      collectgarbage()
+      collectgarbage()
+      return x + 1
+    end}
+  end
+  local x <const> = gb.ones(64)
+
+  it("may close the plan that runs with it", function()
+    local leaf <const> = gb.empty(64)
+    local plan <const> = gb.plan(leaf * 2)
+    raises("closed", "closed plan", function() plan:run{[leaf] = calling(function() plan:close() end)(x)} end)
+  end)
+
+  it("may run that plan", function()
+    local leaf <const> = gb.empty(64)
+    local plan <const> = gb.plan(leaf * 2)
+    local y <const> = plan:run{[leaf] = calling(function() plan:run{[leaf] = x} end)(x)}
+    near(gb.full({64}, 4), y, 0)
+  end)
+
+  it("may add to the values of a run, and to what is saved", function()
+    local leaf <const>, others <const>, values <const>, saved <const> = gb.empty(64), {}, {}, {}
+    local sum = leaf
+    for i = 1, 40 do
+      others[i] = gb.empty(64)
+      sum = sum + others[i]
+    end
+    local plan <const> = gb.plan(sum)
+    values[leaf] = calling(function()
+      for _, other in ipairs(others) do values[other] = x end
+    end)(x)
+    assert.is_false(pcall(plan.run, plan, values))
+    saved.a = calling(function()
+      for i = 1, 40 do saved["b" .. i] = x end
+    end)(x + 2)
+    local path <const> = support.path ".safetensors"
+    pcall(core.safetensors_write, path, saved)
+    support.sweep()
+  end)
+
+  it("may close a preconditioner that is applied to it", function()
+    local p <const> = core.jacobi(gb.eye(64) * 2)
+    local y <const> = core.precond_apply(p, calling(function() local _ <close> = p end)(x))
+    near(gb.ones(64), y, 0)
+  end)
+end)
+
+describe("a list that was planned", function()
+  it("may change: the plan keeps what it was", function()
+    local x <const> = gb.ones(4)
+    local list <const> = {x + 1, x + 2}
+    local plan <const> = gb.plan(list)
+    for i = 1, 30 do list[i] = gb.ones(3, 3) end
+    local y <const> = plan:run()
+    assert.equal(2, #y)
+    near(gb.full({4}, 3), y[2], 0)
+    for i = 1, 30 do y[i] = x end
+    assert.equal(2, #plan:run())
+  end)
+end)

@@ -495,6 +495,47 @@ static void members_may_end_anywhere (void **state) {
   free(packed);
 }
 
+/* A second member whose heading has all fields and a checksum crosses a border of what is read at once, at each of its bytes; and one
+** with a flag that has no meaning. */
+static void headings_cross_any_border (void **state) {
+  (void)state;
+  enum { READ_AT_ONCE = 64 << 10, BEFORE = 128 };
+  static unsigned char packed[READ_AT_ONCE + 4096], first[BEFORE], second[256];
+  static const unsigned char extra[BEFORE] = {0};
+  gz_header heading = {.name = (unsigned char *)(uintptr_t) "table.csv",
+                       .comment = (unsigned char *)(uintptr_t) "made up",
+                       .extra = (unsigned char *)(uintptr_t)extra,
+                       .extra_len = 7,
+                       .hcrc = 1};
+  const size_t m = pack(first, 0, sizeof first, "1,2\n", 4);
+  z_stream z = {.next_in = (unsigned char *)(uintptr_t) "3,4\n",
+                .avail_in = 4,
+                .next_out = second,
+                .avail_out = sizeof second};
+  assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 16 + 15, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  assert_int_equal(deflateSetHeader(&z, &heading), Z_OK);
+  assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+  const size_t n = sizeof second - z.avail_out;
+  deflateEnd(&z);
+  gb_frame f;
+  for (size_t behind = 0; behind <= n; behind++) { /* bytes of the second member behind the border */
+    const size_t start = READ_AT_ONCE + behind - n, name = start - m - 1;
+    memcpy(packed, first, 10);
+    packed[3] = 8; /* a name fills the first member */
+    memset(packed + 10, 'n', name);
+    packed[10 + name] = 0;
+    memcpy(packed + 11 + name, first + 10, m - 10);
+    memcpy(packed + start, second, n);
+    assert_int_equal(read_bytes(packed, start + n, (gb_csv_options){0}, &f), GB_OK);
+    assert_true(f.nrows == 2 && number(&f, 1, 1) == 4);
+    gb_frame_clear(&f);
+    packed[start + 12] ^= 1; /* of the extra field, which the checksum covers */
+    assert_int_equal(read_bytes(packed, start + n, (gb_csv_options){0}, &f), GB_EFORMAT);
+  }
+  first[3] = 0x20;
+  assert_int_equal(read_bytes(first, m, (gb_csv_options){0}, &f), GB_EFORMAT);
+}
+
 static void a_bomb_is_refused_unless_it_is_asked_for (void **state) {
   (void)state;
   const size_t n = (size_t)20 << 20;
@@ -550,6 +591,7 @@ int main (void) {
       FILE_TEST(a_packed_table_cut_anywhere_is_refused),
       FILE_TEST(members_follow_each_other_and_nothing_else_does),
       FILE_TEST(members_may_end_anywhere),
+      FILE_TEST(headings_cross_any_border),
       FILE_TEST(a_bomb_is_refused_unless_it_is_asked_for),
       FILE_TEST(a_name_that_promises_gzip_is_believed),
   };

@@ -13,9 +13,9 @@
 #define BUDGETS 20
 #define FEWEST 3   /* running steps */
 #define ORDERS 600 /* a graph with more orders of its steps is passed over */
-#define FORMS 4096
+#define FORMS 16384
 #define OUTPUTS 3
-#define OWN 256
+#define OWN 1024
 
 /* -- graphs */
 
@@ -223,22 +223,35 @@ static void find_cutting (search *x, const int *seed, gb_cut_rules rules) {
   assert_true(x->nown < OWN);
 }
 
-/* Every axis of every leaf, in one loop and in several. */
+static void cut_in_loops (search *x, const int *seed) {
+  find_cutting(x, seed, (gb_cut_rules){0});
+  for (int i = 0; i < 4; i++) {
+    const int loops = (const int[]){2, 4, 8, GB_LOOPS}[i];
+    find_cutting(x, seed, (gb_cut_rules){.loops = loops, .thrifty = true});
+    find_cutting(x, seed, (gb_cut_rules){.loops = loops});
+  }
+}
+
+/* Some windows of one loop have the axis. */
+static bool has_windows (const search *x, int b, int k) {
+  for (int i = 0; i < x->nown; i++)
+    if (x->own[i]->nloops == 1 && x->own[i]->unit < x->own[i]->extent && x->own[i]->dim[b] == k) return true;
+  return false;
+}
+
+/* Every axis of every leaf, in one loop and in several; and of every result whose axis none of these has. */
 static void find_cuttings (search *x) {
   const gb_lowered *low = x->p->prog->low;
   int *seed = malloc((size_t)low->nbufs * sizeof *seed);
   for (int b = 0; b < low->nbufs; b++) seed[b] = -1;
-  for (int b = 0; b < low->nbufs; b++)
-    for (int k = 0; low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++) {
-      seed[b] = k;
-      find_cutting(x, seed, (gb_cut_rules){0});
-      for (int i = 0; i < 4; i++) {
-        const int loops = (const int[]){2, 4, 8, GB_LOOPS}[i];
-        find_cutting(x, seed, (gb_cut_rules){.loops = loops, .thrifty = true});
-        find_cutting(x, seed, (gb_cut_rules){.loops = loops});
+  for (int results = 0; results < 2; results++)
+    for (int b = 0; b < low->nbufs; b++)
+      for (int k = 0; (low->buf[b].cls != GB_BUF_LEAF) == results && k < low->buf[b].shape.ndim; k++) {
+        if (results && has_windows(x, b, k)) continue;
+        seed[b] = k;
+        cut_in_loops(x, seed);
+        seed[b] = -1;
       }
-      seed[b] = -1;
-    }
   free(seed);
 }
 

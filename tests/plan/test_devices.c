@@ -536,11 +536,29 @@ static void an_axis_is_needed (void **unused) {
   (void)unused;
   begin(1, GB_F64);
   gb_node *x = in2(64, 64, -1, 1);
-  const scene s = {.n = 1, .out = {map1(GB_OP_EXP, BUILD(gb_cholesky, x, 0))}};
+  const scene s = {.n = 1, .out = {BUILD(gb_cholesky, x, 0)}};
   gb_plan_on on[2] = {{.device = devices[0]}, {.device = devices[1]}};
   gb_plan *p = NULL;
   assert_int_equal(plan_on(&s, 2, on, &p), GB_EREFUSED);
   assert_non_null(strstr(fx.err.text, "no axis can be shared"));
+  end();
+}
+
+/* What no leaf has is shared from the step on that makes it. */
+static void an_axis_may_begin_at_a_result (void **unused) {
+  (void)unused;
+  begin(1, GB_F64);
+  gb_node *x = in2(64, 64, -1, 1), *k = add(x, mul(BUILD(gb_eye, fx.g, 64, inputs.dtype), num(100)));
+  const scene s = {.n = 1, .out = {map1(GB_OP_EXP, BUILD(gb_cholesky, k, 0))}};
+  gb_tensor want[6];
+  alone(&s, want);
+  gb_plan_on on[2] = {{.device = devices[0]}, {.device = devices[1]}};
+  gb_plan *p = NULL;
+  OK(plan_on(&s, 2, on, &p));
+  OK(gb_plan_run(p, &fx.err));
+  assert_true(same(&s.out[0]->out[0].tensor, &want[0]));
+  gb_plan_free(p);
+  clear(s.n, want);
   end();
 }
 
@@ -579,6 +597,7 @@ int main (void) {
       cmocka_unit_test(wherever_the_host_has_no_memory_nothing_is_left_behind),
       cmocka_unit_test(results_are_observed),
       cmocka_unit_test(an_axis_is_needed),
+      cmocka_unit_test(an_axis_may_begin_at_a_result),
       cmocka_unit_test(reports_list_devices_and_copies),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

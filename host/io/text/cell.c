@@ -60,7 +60,7 @@ static gb_cell_kind word (const char *s, size_t n, gb_cell *out) {
   return GB_CELL_NUMBER;
 }
 
-static gb_cell_kind no_number (const char *s, size_t n, char point, gb_cell *out) {
+static __attribute__((noinline)) gb_cell_kind no_number (const char *s, size_t n, char point, gb_cell *out) {
   gb_decimal d;
   const gb_cell_kind kind = word(s, n, out);
   if (kind != GB_CELL_TEXT) return kind;

@@ -93,7 +93,7 @@ static void scan_long (const char *s, const char *stop, char point, gb_decimal *
 }
 
 /* What follows the exponent whose letter is at s; s where there are no digits. */
-static const char *read_exponent (const char *s, gb_decimal *d) {
+static __attribute__((noinline)) const char *read_exponent (const char *s, gb_decimal *d) {
   const char *at = s + 1;
   int e = 0;
   const bool minus = *at == '-';
@@ -106,7 +106,7 @@ static const char *read_exponent (const char *s, gb_decimal *d) {
 }
 
 /* Digits and a point of any length; NULL where there are no digits. */
-static const char *read_long (const char *s, char point, gb_decimal *out) {
+static __attribute__((noinline)) const char *read_long (const char *s, char point, gb_decimal *out) {
   uint64_t m = 0;
   const char *first = s, *stop = append_digits(s, &m);
   ptrdiff_t digits = stop - first, behind = 0;
@@ -232,11 +232,26 @@ static double by_library (const char *s, size_t n, char point, locale_t c) {
   return v;
 }
 
+/* Without a branch on the sign, which cannot be predicted. */
+static double with_sign (double v, bool negative) {
+  uint64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  bits |= (uint64_t)negative << 63;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+/* Of a number that two doubles do not give. Apart from gb_decimal_value, so that the others need no room on the stack. */
+static __attribute__((noinline)) double by_integers (const gb_decimal *d, const char *s, size_t n, char point,
+                                                     locale_t c) {
+  if (d->long_mantissa || d->exponent < -POWERS || d->exponent > POWERS) return by_library(s, n, point, c);
+  const double v = d->exponent < 0 ? quotient(d->mantissa, -d->exponent) : product(d->mantissa, d->exponent);
+  return with_sign(v, d->negative);
+}
+
 double gb_decimal_value (const gb_decimal *d, const char *s, size_t n, char point, locale_t c) {
   double v;
-  if (d->mantissa == 0) return d->negative ? -0.0 : 0.0;
-  if (d->long_mantissa || d->exponent < -POWERS || d->exponent > POWERS) return by_library(s, n, point, c);
-  if (!by_doubles(d, &v))
-    v = d->exponent < 0 ? quotient(d->mantissa, -d->exponent) : product(d->mantissa, d->exponent);
-  return d->negative ? -v : v;
+  if (d->mantissa == 0) return with_sign(0, d->negative);
+  if (d->long_mantissa || !by_doubles(d, &v)) return by_integers(d, s, n, point, c);
+  return with_sign(v, d->negative);
 }

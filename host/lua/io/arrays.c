@@ -127,23 +127,26 @@ static size_t borrow_texts (lua_State *L, int arg, gb_named_text **out) {
   return n;
 }
 
-/* Tensors of the table at 'arg', evaluated and borrowed: what stood for them is kept in the list pushed
-** here. */
+/* Tensors of the table at 'arg', evaluated and borrowed: they and their names are kept in the table pushed here, for functions that
+** are called for a value may change the other one. */
 static size_t borrow_tensors (lua_State *L, lgb_session *s, int arg, gb_named_tensor **out) {
   size_t n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) n++;
   *out = lgb_scratch(L, n + 1, sizeof **out);
-  lua_createtable(L, (int)n, 0);
+  lua_createtable(L, 0, (int)n);
   const int anchor = lua_gettop(L);
+  const size_t most = n;
   n = 0;
   for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
+    if (n == most) lgb_fail(L, GB_EOPTION, "the table of tensors has grown while they were computed");
     if (lua_type(L, -2) != LUA_TSTRING)
       lgb_fail(L, GB_EOPTION, "tensors by name expected, got a key of type %s", luaL_typename(L, -2));
     gb_node *x = lgb_tonode(L, lua_gettop(L));
     if (x == NULL)
       lgb_fail(L, GB_EOPTION, "'%s' must be a tensor, got %s", lua_tostring(L, -2), luaL_typename(L, -1));
-    lua_pushvalue(L, -1);
-    lua_rawseti(L, anchor, (lua_Integer)n + 1);
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, anchor);
     (*out)[n++] = (gb_named_tensor){whole_string(L, -2), *lgb_value(L, s, x)};
   }
   return n;

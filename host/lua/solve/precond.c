@@ -27,6 +27,12 @@ static int precond_gc (lua_State *L) {
   return 0;
 }
 
+/* Within a function that the core calls, it may be the one that the core works with: the collector releases it later. */
+static int precond_close (lua_State *L) {
+  const precond_box *box = luaL_checkudata(L, 1, LGB_PRECOND);
+  return box->session != NULL && box->session->calls > 0 ? 0 : precond_gc(L);
+}
+
 static precond_box *newprecond (lua_State *L, lgb_session *s) {
   precond_box *box = lua_newuserdatauv(L, sizeof *box, 0);
   *box = (precond_box){.session = s};
@@ -141,7 +147,7 @@ static int solve_jacobi (lua_State *L) {
 }
 
 void lgb_solve_meta (lua_State *L) {
-  static const luaL_Reg events[] = {{"__close", precond_gc}, {"__gc", precond_gc}, {NULL, NULL}};
+  static const luaL_Reg events[] = {{"__close", precond_close}, {"__gc", precond_gc}, {NULL, NULL}};
   lgb_newmeta(L, LGB_PRECOND, events);
   lua_pop(L, 1);
 }

@@ -128,7 +128,7 @@ static int open_image (lua_State *L) {
   database *d = push_database(L);
   open_handle(L, d, ":memory:", SQLITE_OPEN_READWRITE);
   sqlite3_int64 most = MOST_IMAGE;
-  unsigned char *copy = sqlite3_malloc64(n);
+  unsigned char *copy = sqlite3_malloc64(n + 1); /* of 0 bytes it would be NULL */
   if (copy == NULL) return fail(L, NULL, SQLITE_NOMEM, NULL);
   memcpy(copy, bytes, n);
   const int code = sqlite3_deserialize(d->handle, "main", copy, (sqlite3_int64)n, (sqlite3_int64)n,
@@ -344,7 +344,9 @@ static int columns (lua_State *L) {
   database *d = check_open(L);
   const char *path = sqlite3_db_filename(d->handle, "main");
   sqlite3_stmt *s = prepare(L, d);
-  const int at = lua_gettop(L), n = sqlite3_column_count(s);
+  const int at = lua_gettop(L);
+  bool more = step(L, d->handle, s);
+  const int n = sqlite3_column_count(s); /* behind the step, as in rows */
   gb_table *t = lua_newuserdatauv(L, sizeof *t, 0);
   gb_table_open(&session->home->ledger, path == NULL ? "" : path, session->where, false, t);
   lgb_setmeta(L, LGB_TABLE);
@@ -352,7 +354,7 @@ static int columns (lua_State *L) {
   gb_error err;
   size_t rows = 0, k;
   for (int i = 0; i < n; i++) lgb_result(L, gb_table_add(t, sqlite3_column_name(s, i), &k, &err), &err);
-  for (; step(L, d->handle, s); rows++)
+  for (; more; more = step(L, d->handle, s), rows++)
     for (int i = 0; i < n; i++) lgb_result(L, put_value(t, s, i, rows, &err), &err);
   lgb_result(L, gb_table_finish(t, rows, f, &err), &err);
   lgb_push_columns(L, session);

@@ -84,8 +84,9 @@ char *gb_dim_text (const gb_plan *p, int b, int dim, char text[GB_AXIS_TEXT]) {
   const char *name = gb_plan_name(p, b);
   if (*name) snprintf(text, GB_AXIS_TEXT, "axis %d of %.24s", dim + 1, name);
   else
-    snprintf(text, GB_AXIS_TEXT, "axis %d of a %.20s leaf", dim + 1,
-             gb_shape_text(&p->prog->low->buf[b].shape, shape));
+    snprintf(text, GB_AXIS_TEXT, "axis %d of a %.20s %s", dim + 1,
+             gb_shape_text(&p->prog->low->buf[b].shape, shape),
+             p->prog->low->buf[b].cls == GB_BUF_LEAF ? "leaf" : gb_what(p, b));
   return text;
 }
 

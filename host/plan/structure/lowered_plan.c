@@ -98,7 +98,23 @@ static gb_status look_along (const gb_lowered *low, int b, int dim, int *seed, b
   return rc;
 }
 
-/* One axis of one leaf after the other, each as far as it gives something new. */
+/* Axes that begin at no leaf: of the results of steps, where none of the tilings has them. */
+static gb_status look_at_results (const gb_lowered *low, int *seed, bool math, gb_cut_rules rules,
+                                  gb_axes_found *found, gb_error *err) {
+  int tries = 0;
+  for (int s = 0; s < low->nsteps; s++)
+    for (int i = 0; i < low->step[s].nout; i++) {
+      const int b = low->step[s].out[i];
+      for (int k = 0; k < low->buf[b].shape.ndim && tries < GB_SOURCES; k++) {
+        if (low->buf[b].shape.dim[k] < 2 || is_known_axis(found, b, k)) continue;
+        tries++;
+        GB_TRY(look_along(low, b, k, seed, math, rules, found, err));
+      }
+    }
+  return GB_OK;
+}
+
+/* One axis of one leaf after the other, each as far as it gives something new; then those of results. */
 gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool sums,
                                         const gb_axes_found **out, gb_error *err) {
   const gb_lowered *low = prog->low;
@@ -113,6 +129,7 @@ gb_status gb_lowered_plan_find_tilings (gb_lowered_plan *prog, bool math, bool s
   for (int b = 0; b < low->nbufs; b++)
     for (int k = 0; rc == GB_OK && low->buf[b].cls == GB_BUF_LEAF && k < low->buf[b].shape.ndim; k++)
       rc = look_along(low, b, k, seed, math, rules, found, err);
+  if (rc == GB_OK && !sums) rc = look_at_results(low, seed, math, rules, found, err);
   free(seed);
   found->looked = rc == GB_OK;
   return rc;

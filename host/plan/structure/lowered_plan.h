@@ -12,6 +12,7 @@
 #define GB_PLACEMENTS 8 /* placements that are remembered */
 #define GB_AXES 8       /* axes that a long program tries to cut */
 #define GB_TILINGS 24   /* tilings that a short program tries, each from any leaf */
+#define GB_SOURCES 32   /* axes of results that are tried where no leaf has them */
 #define GB_CHAINS 16    /* tilings of several loops */
 
 typedef struct gb_axes_found {

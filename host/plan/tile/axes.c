@@ -13,6 +13,7 @@ size_t gb_grain (size_t extent) {
 
 typedef struct follow {
   const gb_lowered *low;
+  const int *seed; /* [nbufs] the dimension along which the axis begins at a buffer, -1: it does not */
   gb_tiling *c;
   bool *made;              /* [nbufs] by a step within: only a window of it need exist */
   int *ready;              /* [nbufs] loops before it can be read; made: before its windows can be */
@@ -78,6 +79,20 @@ static bool cut_fold (follow *f, const gb_step *st, gb_cut *c) {
     if (!each.reduces) break;
   }
   return found;
+}
+
+/* The axis begins at a result of the fold: nothing that it reads has it. */
+static bool cut_source (follow *f, const gb_step *st, gb_cut *c) {
+  const gb_fold *p = &st->fold;
+  for (int i = 0; i < p->nouts; i++) {
+    const gb_out *o = &p->out[i];
+    const int b = st->out[o->slot];
+    if (f->seed[b] < 0 ||
+        !gb_cut_axis_of(p, o->stride, o->offset, &f->low->buf[b], f->seed[b], f->c->grain, c))
+      continue;
+    if (try_axis(f, st, c) && !c->reduces) return true;
+  }
+  return false;
 }
 
 /* Other leaves that the fold walks along the same axis have it too. */
@@ -166,6 +181,12 @@ static bool has_axis (const follow *f, const gb_step *st) {
   return false;
 }
 
+static bool begins_axis (const follow *f, const gb_step *st) {
+  for (int k = 0; k < st->nout; k++)
+    if (f->seed[st->out[k]] >= 0) return true;
+  return false;
+}
+
 /* Loops that are over before the step can run; 'whole': before it can run once, on all of what it reads. */
 static int loops_before (const follow *f, const gb_step *st, bool whole) {
   int most = 0;
@@ -196,7 +217,10 @@ static void run_once (follow *f, int s) {
   const int before = loops_before(f, st, true);
   f->c->cut[s].cut = false;
   f->c->phase[s] = (unsigned char)(2 * before);
-  for (int k = 0; k < st->nout; k++) f->ready[st->out[k]] = before;
+  for (int k = 0; k < st->nout; k++) {
+    f->ready[st->out[k]] = before;
+    f->c->dim[st->out[k]] = f->seed[st->out[k]];
+  }
 }
 
 /* A sum in grains of another axis adds them in order: windows of this one would come between. */
@@ -224,6 +248,11 @@ static void follow_step (follow *f, int s) {
   const int loop = loops_before(f, st, false);
   const bool has = has_axis(f, st), allowed = loop < f->rules.loops;
   *c = (gb_cut){0};
+  if (!has && begins_axis(f, st)) {
+    if (st->is_fold && !f->barred[s] && cut_source(f, st, c)) run_within(f, s, loop);
+    else run_once(f, s);
+    return;
+  }
   if (has && allowed && !f->barred[s] && (st->is_fold ? cut_fold(f, st, c) : cut_opaque(f, st, c)) &&
       keeps_grains(f, s)) {
     if (f->rules.sums || !gains_nothing(f, st, c)) run_within(f, s, loop);
@@ -346,7 +375,7 @@ static gb_tiling *new_cutting (const gb_lowered *low, const int *seed, size_t gr
     return NULL;
   }
   for (int b = 0; b < low->nbufs; b++) {
-    c->dim[b] = low->buf[b].cls == GB_BUF_LEAF ? seed[b] : -1;
+    c->dim[b] = seed[b];
     if (c->dim[b] < 0 || c->leaf >= 0) continue;
     c->leaf = b;
     c->extent = low->buf[b].shape.dim[c->dim[b]];
@@ -358,6 +387,7 @@ gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rul
                         gb_error *err) {
   const size_t nb = (size_t)low->nbufs + 1, ns = (size_t)low->nsteps + 1;
   follow f = {.low = low,
+              .seed = seed,
               .rules = rules,
               .c = new_cutting(low, seed, rules.grain),
               .made = calloc(nb, sizeof *f.made),
@@ -382,7 +412,7 @@ gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rul
     gb_tiling_unref(f.c);
     return gb_fail(err, GB_ENOMEM, "no memory to cut a plan of %d steps", low->nsteps);
   }
-  if (f.c->within > 0 && f.c->extent > 1) *out = f.c;
+  if (f.c->within > 0 && f.c->extent > 1 && f.c->dim[f.c->leaf] >= 0) *out = f.c;
   else gb_tiling_unref(f.c);
   return GB_OK;
 }

@@ -1,7 +1,8 @@
 /* axes.h - along which axes a lowered graph can be cut, and how: which steps run once a window, and in which
 ** loop over the windows, which run once, and after how many loops.
 **
-** The cut starts at leaves (the rows of x) and follows the values made of them, step by step (cut.h). A
+** The cut starts at leaves (the rows of x) and follows the values made of them, step by step (cut.h). It may also
+** start at what a step makes that cannot be cut itself (random or sorted rows), or makes of indices alone. A
 ** step that needs all of the axis at once runs when the loop that makes its operands is over; what it reads
 ** is then kept whole. What needs a result accumulated over the axis runs after the loop that accumulates it:
 ** once, or window by window again in a loop of its own, where another is allowed. Values of an earlier loop
@@ -32,7 +33,7 @@ typedef struct gb_tiling {
   bool *scattered;
   bool *again;  /* [nbufs] a loop that reads it after the one that makes it first has it computed again */
   bool limited; /* more loops would cut more steps */
-  int leaf;     /* a leaf it starts from */
+  int leaf;     /* a buffer it starts from: a leaf, where one has the axis */
   /* a tiling of the same axis in more loops, whose grains its sums have; lives as long; NULL: none */
   const struct gb_tiling *grains;
   int coupled; /* the first step that has the axis and needs all of it at once, -1: none */
@@ -64,7 +65,7 @@ typedef struct gb_cut_rules {
   bool thrifty;
 } gb_cut_rules;
 
-/* Cuts the axis that is dimension seed[b] of leaf b (-1: not a seed), of one extent. *out NULL: no step
+/* Cuts the axis that is dimension seed[b] of buffer b (-1: not a seed), of one extent. *out NULL: no step
 ** can be cut. Errors: ENOMEM. */
 gb_status gb_cut_along (const gb_lowered *low, const int *seed, gb_cut_rules rules, gb_tiling **out,
                         gb_error *err);

@@ -36,7 +36,10 @@
 --   prior(query) -> (m), prior_cov(query) -> (m, m)   the prior, where the posterior has a cheaper form of it than the kernel's
 --
 -- Optional, each with its default:
---   decide(self, budget, untried) -> algorithm    "direct"; for the data and parameters as they are. untried: nothing is computed
+--   decide(self, budget, untried, method) -> algorithm   "direct"; for the data and parameters as they are. untried: nothing is
+--                                                 computed; method: of the fit, nil: the usual one
+--   settle(self, ended)                           what it keeps beside the parameters follows them: called where a descent has
+--                                                 accepted a point and, ended, where the fit has ended: nothing is kept
 --   worker(self, precision, stamp) -> model       the model itself; another one that computes in other precision. stamp: nil
 --                                                 instead of anything that would have to be computed
 --   components                                    true: follows query.part; without it such queries are refused
@@ -74,6 +77,7 @@ local defaults <const> = {
   check_options = function() end,
   guarded = function(_, _, f) return f() end,
   announce = function() end,
+  settle = function() end,
   objective_name = function() return "mll" end,
   approximation = function() end,
   write_state = function() end,

@@ -76,13 +76,13 @@ function gb.gp.laplace(o) end
 ---@field link? "probit"|"logit"  of two classes; default: "probit"
 ---@field solver? string|gibbous.solver  as of gb.gp.laplace; of more than two classes "direct" alone
 ---@field standardize? gibbous.standardize.options  {x = true}: the model scales its inputs
----@field inference? "auto"|"laplace"|"svgp"  how the posterior is approximated; default: "auto", a fit weighs both by predicted time and memory; with a solver "laplace"
+---@field inference? "auto"|"laplace"|"svgp"  how the posterior is approximated; default: "auto", a fit to two classes weighs both by predicted time and memory, to more takes "svgp"; with a solver "laplace"
 ---@field inducing? integer  points of inference = "svgp"; default: 500, at most the rows
 
---- Classification: gb.gp.laplace, or gb.gp.svgp where that would take too much time or memory, with a Bernoulli likelihood of two
---- classes, softmax of more. Labels are whole numbers, strings (a list), or a column of a frame. A fit to more than 500 rows weighs
---- both within its 'seconds' (600) and 'budget'; m.info.notes says which it took, and why. Other options of a fit are those of the
---- model that it takes.
+--- Classification. Two classes have a Bernoulli likelihood and are fitted as by gb.gp.laplace, or as by gb.gp.svgp where that would
+--- take too much time or memory; more have softmax, as by gb.gp.svgp. Labels are whole numbers, strings (a list), or a column of a
+--- frame. A fit to more than 500 rows keeps to its 'seconds' (600) and 'budget'; m.info.notes says which it took, and why. Other
+--- options of a fit are those of the model that it takes.
 ---@param o gibbous.gp.classifier.options
 ---@return gibbous.gp.classifier
 --- Errors: option; of a fit where a label is none, naming its row.

@@ -80,7 +80,8 @@ local bounds = {}
 ---@field seed? integer  of the choice; default: 0
 
 --- A variational model: m inducing points, any likelihood, minibatches of any number of rows, from memory or
---- a file that gb.data.read maps. A full q moves by natural gradients, the rest by Adam. Computes in f64.
+--- a file that gb.data.read maps. q moves by natural gradients but for the weights of a low-rank one, the rest by Adam. Computes in
+--- f64.
 --- Cost: a step takes O(m^2 (m + batch)) time and O(m (m + batch)) memory.
 ---@param o gibbous.gp.svgp.options
 ---@return gibbous.gp.svgp
@@ -108,10 +109,10 @@ local svgp = {}
 ---@field seconds? number  a time limit, the last pass included
 ---@field batch? integer  rows of a step, at most n; default: the model's
 ---@field lr? number  of Adam, in units of log parameters and of the spread of x, falling to 0 as a cosine does; default: 0.02
----@field rate? number  of natural gradients, which move a full q, falling to a tenth; default: 0.1
+---@field rate? number  of natural gradients, which move q but the weights of "low_rank", falling to a tenth; default: 0.1
 ---@field patience? number  epochs: the fit ends where the mean ELBO of the batches of so many is no better than that of as many before
 ---@field seed? integer  of the order of rows; default: 0
----@field polish? boolean  false: no last pass, which with Gaussian noise makes a full q the best there is; default: true
+---@field polish? boolean  false: no last pass, which with Gaussian noise makes q the best there is, of "low_rank" its mean; default: true
 ---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, and stops the fit by returning false
 ---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
 ---@field budget? integer|string  bytes or "1 GiB": every step is planned within it, or refused

@@ -96,21 +96,31 @@ local function proposer(study, self)
   end) or nil
 end
 
+local LIMIT <const> = "gibbous sweep: the limit"
+
 local function coordinate(study, self, path, o, rest, stays)
   local coordinator <const> = require "gibbous.sweep.coordinator"
   local more <const> = proposer(study, self)
   return coordinator.run(study, self, path, {jobs = o.j or o.jobs or machine.jobs(study.devices, study.share),
-    limit = machine.limit(o.limit or study.limit, "gibbous sweep: the limit"), devices = devices.of(study, o.limit or study.limit),
+    limit = machine.limit(o.limit or study.limit, LIMIT), devices = devices.of(study, o.limit or study.limit),
     keep_going = o["keep-going"], quiet = o.quiet,
     words = rest, more = more, stays = stays})
 end
 
+--- Says which signal asked for the end, and gives the status for it: a worker's says that it may be started again.
+local function asked_to_end(alone)
+  local signal <const> = core.heeded()
+  io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
+    or "interrupted"))
+  return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
+end
+
 --- Runs the pending trials of the study; alone: as the only one that says so. A signal that asks for the end (USR1: its time is
--- nearly over; TERM) gives running trials back; a worker's status then says that it may be started again.
-local function run(words, alone)
-  core.heed()
+-- nearly over; TERM) gives running trials back.
+local function run_study(words, alone)
   local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
+  machine.limit(o.limit or study.limit, LIMIT)       -- a mistake is told before anything is kept
   local folder <const> = script.folder(study, o.store)
   local carrier <const> = o.journal and "journal" or nil
   local held <close> = alone and lock(folder, carrier) or nil
@@ -120,19 +130,22 @@ local function run(words, alone)
   if held then held:close() end
   print(text.summary(study, self))
   if not ok then
-    if not raised.is(result, "interrupted") then
-      io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
-      if not raised.is(result, "io") then error(result, 0) end               -- a mistake
-      io.stderr:write(("gibbous: %s\n"):format(result))
-      return UNFINISHED
-    end
-    local signal <const> = core.heeded()
-    io.stderr:write(("gibbous: %s; the same line goes on from here\n"):format(signal and "ended by signal " .. signal:upper()
-      or "interrupted"))
-    return not signal and INTERRUPTED or (signal == "usr1" or not alone) and REQUEUE or TERMINATED
+    if raised.is(result, "interrupted") then return asked_to_end(alone) end
+    io.stderr:write("gibbous: the sweep stops here; what trials came to is kept, and the same line goes on from there\n")
+    if not raised.is(result, "io") then error(result, 0) end               -- a mistake
+    io.stderr:write(("gibbous: %s\n"):format(result))
+    return UNFINISHED
   end
   if result.halted then io.stderr:write("gibbous: ", result.halted, "\n") end
   return (result.halted or text.tally(self).failed > 0) and UNFINISHED or true
+end
+
+local function run(words, alone)
+  core.heed()
+  local ok <const>, result <const> = pcall(run_study, words, alone)
+  if ok then return result end
+  if not raised.is(result, "interrupted") then error(result, 0) end
+  return asked_to_end(alone)                         -- while the script was read, or the study entered in its store
 end
 
 function verbs.run(words) return run(words, true) end
@@ -186,12 +199,13 @@ end
 -- Looking ---------------------------------------------------------------------------------------------------------------------
 
 function verbs.ls(words)
-  local where <const>, o <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
-  local self <close> = look.open(where, o)
+  local where <const>, o <const>, rest <const> = words_of(words, {store = "string", all = "flag", class = "string"}, "SCRIPT|STORE")
+  local class <const> = look.class(o)
+  local self <close> = look.open(where, o, rest)
   local rows <const> = {{"trial", "parameters", "state", self:value "metric" or "metric", "seconds", "peak", "what"}}
   local lost <const> = self:lost()
   for _, t in ipairs(self:trials(o.all and "1" or "wanted = 1")) do
-    if not o.class or t.class == o.class then
+    if not class or t.class == class then
       rows[#rows + 1] = {tostring(t.number), text.params(t.params),
         (t.wanted == 0 and "stale " or "") .. results.state(t, lost),
         t.metric and ("%.6g"):format(t.metric) or "",
@@ -206,15 +220,14 @@ end
 function verbs.show(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string"}, "SCRIPT|STORE", "N")
   local self <close> = look.open(where, o)
-  local t <const> = self:trials("number = ?", math.tointeger(tonumber(rest[1])))[1]
-  if not t then core.raise("index", ("there is no trial %s in %s"):format(rest[1], self.folder)) end
-  print(require "gibbous.sweep.page"(self, t))
+  if #rest > 1 then core.raise("option", ("it shows one trial, got %d numbers"):format(#rest)) end
+  print(require "gibbous.sweep.page"(self, look.trial(self, rest[1]).row))
   return true
 end
 
 function verbs.plan(words)
-  local path <const>, o <const> = words_of(words, run_options, "SCRIPT")
-  local study <const>, code <const> = script.load(path)
+  local path <const>, o <const>, rest <const> = words_of(words, run_options, "SCRIPT")
+  local study <const>, code <const> = script.load(path, rest)
   local limit, device = machine.limit(o.limit or study.limit, "the limit"), nil
   for i, d in ipairs(devices.of(study, o.limit or study.limit) or {}) do      -- what fits one of them fits
     if i == 1 or d.limit > limit then limit, device = d.limit, d.name end
@@ -226,12 +239,18 @@ end
 function verbs.rerun(words)
   local where <const>, o <const>, rest <const> = words_of(words, {store = "string", failed = "flag", class = "string"},
     "SCRIPT|STORE")
+  local class <const> = look.class(o)
+  if not class and not o.failed and #rest == 0 then
+    core.raise("option", "it needs numbers of trials, --failed or --class CLASS")
+  end
   local study <const> = store.is(where) and {} or script.load(where)
   local self <close> = store.open(study.name and script.folder(study, o.store) or where, "write")
+  local numbers <const> = {}
+  for i, word in ipairs(rest) do numbers[i] = look.trial(self, word).number end
   local n = 0
-  if o.class then n = self:again("wanted = 1 AND class = ?", o.class)
+  if class then n = self:again("wanted = 1 AND class = ?", class)
   elseif o.failed then n = self:again "wanted = 1 AND state = 'failed'" end
-  for _, number in ipairs(rest) do n = n + self:again("number = ?", math.tointeger(tonumber(number))) end
+  for _, number in ipairs(numbers) do n = n + self:again("number = ?", number) end
   print(("%d trials are pending again; gibbous sweep run runs them"):format(n))
   return true
 end

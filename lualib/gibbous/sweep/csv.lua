@@ -1,5 +1,5 @@
 --- Rows as CSV (RFC 4180) that keeps types: numbers with all their digits, true and false, nothing for nil; every string that
--- could be read as one of these is quoted.
+-- could be read as one of these, or begin a comment, is quoted.
 local core <const> = require "gibbous.core"
 local number <const> = require "gibbous.sweep.number"
 
@@ -13,7 +13,7 @@ local function field(v)
   if type(v) == "number" then return number.exact(v) end
   if type(v) == "boolean" then return tostring(v) end
   if type(v) == "table" then return quoted(core.json_encode(v)) end
-  if v:find '[",\r\n]' or v:find "^%s" or v:find "%s$" or words[v:lower()] or tonumber(v) then return quoted(v) end
+  if v:find '[",\r\n]' or v:find "^[%s#]" or v:find "%s$" or words[v:lower()] or tonumber(v) then return quoted(v) end
   return v
 end
 

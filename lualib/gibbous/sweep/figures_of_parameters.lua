@@ -101,6 +101,7 @@ local function two_axes(s, o)
   local x <const> = o.x and results.axis(axes, o.x) or table.remove(free, 1)
   local y <const> = o.y and results.axis(axes, o.y) or table.remove(free, 1)
   if not x or not y then core.raise("option", "a heat map needs two parameters with two values each; --kind slice draws one") end
+  if x == y then core.raise("option", ("a heat map needs two parameters, got '%s' twice"):format(x.name)) end
   for _, axis in ipairs{x, y} do
     if #axis.values > 40 then
       core.raise("option", ("'%s' has %d values, too many for a heat map, which shows a cell for each: --kind slice draws "

@@ -9,7 +9,9 @@ M.SHARE = 0.9                              -- of the bytes that are free, left t
 --- Bytes for all trials of this machine together: what the study or the command line says, else most of what the memory limit
 -- allows.
 function M.limit(given, what)
-  if given then return core.bytes(given, what) end
+  local bytes <const> = given and core.bytes(given, what)
+  if bytes == 0 then core.raise("option", what .. " must be above 0") end
+  if bytes then return bytes end
   return math.floor(M.SHARE * (memory.report().limit - memory.report().used))
 end
 

@@ -18,6 +18,12 @@ local function worker(path, o, words)
   return table.concat(parts, " ")
 end
 
+--- Names of partitions: a line of the job takes no other bytes.
+local function partition(given)
+  if given:match "^[%w_.,-]+$" then return given end
+  core.raise("option", ("--partition: names of partitions expected, got '%s'"):format(given))
+end
+
 --- Seconds as Slurm writes them: "1-02:00:00".
 local function time_text(given)
   if given:match "^[%d:-]+$" and given:find ":" then return given end
@@ -36,7 +42,7 @@ function M.text(study, path, o, words)
     "#SBATCH --cpus-per-task=" .. (o.cpus or o.jobs)}
   if o.memory then lines[#lines + 1] = ("#SBATCH --mem=%dM"):format(math.ceil(core.bytes(o.memory, "--mem") / 2 ^ 20)) end
   if o.gpus then lines[#lines + 1] = "#SBATCH --gpus=" .. o.gpus end
-  if o.partition then lines[#lines + 1] = "#SBATCH --partition=" .. o.partition end
+  if o.partition then lines[#lines + 1] = "#SBATCH --partition=" .. partition(o.partition) end
   lines[#lines + 1] = ([[
 #SBATCH --output=%s-%%A_%%a.log
 #SBATCH --requeue

@@ -38,8 +38,8 @@ local function image_of(folder)
   local f <close> = io.open(path_of(folder), "rb")
   local text <const> = f and f:read "a"
   if not text or text:sub(1, #HEAD) ~= HEAD then return nil end
-  local sum <const>, image <const> = text:sub(#HEAD + 1, #HEAD + 64), text:sub(#HEAD + 66)
-  return core.sha256(image) == sum and core.database_image(image) or nil
+  local line <const>, image <const> = text:sub(#HEAD + 1, #HEAD + 65), text:sub(#HEAD + 66)
+  return core.sha256(image) .. "\n" == line and core.database_image(image) or nil
 end
 
 --- Puts a row of 'kept' where it belongs.

@@ -95,7 +95,7 @@ function forms.text(t, o, usual)
   return require "gibbous.table_text"(rows) .. "\n" .. table.concat(note(t, o, usual, "*"), "\n") .. "\n"
 end
 
-local function md_word(word) return (word:gsub("[\\`*_|<%[%]]", "\\%0"):gsub("\n", " ")) end
+local function md_word(word) return (word:gsub("[\\`*_|<&~$%[%]]", "\\%0"):gsub("%c", " ")) end
 
 function forms.md(t, o, usual)
   local top <const>, rows <const> = grid(t, function(c)
@@ -137,7 +137,7 @@ function forms.latex(t, o, usual)
     "\\midrule"}
   for _, cells in ipairs(rows) do lines[#lines + 1] = table.concat(cells, " & ") .. " \\\\" end
   lines[#lines + 1] = "\\bottomrule\n\\end{tabular}"
-  for _, sentence in ipairs(note(t, o, usual, "bold")) do lines[#lines + 1] = "% " .. sentence end
+  for _, sentence in ipairs(note(t, o, usual, "bold")) do lines[#lines + 1] = "% " .. sentence:gsub("%c", " ") end
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -42,18 +42,19 @@ end
 
 describe("memory", function()
   it("of a step of gb.gp.svgp is that of m:plan, to the byte", function()
-    for _, case in ipairs{{"f64", 3000}, {"f32", 3000}, {"f64", 1000}, {"f32", 1000}} do
+    for _, case in ipairs{{"f64", 3000}, {"f32", 3000}, {"f64", 1000}, {"f32", 1000}, {"f64", 1000, 'q = "diagonal"'},
+      {"f64", 1000, 'q = "diagonal", whiten = false'}, {"f64", 1000, 'q = "low_rank"'}} do
       -- Of a batch the order of the rows is there already, and the plan counts it.
       equal(([[
         local x <const>, y <const> = data %q
         local b <const> = %d
-        local a <const> = new(gb.gp.svgp, {batch = b})
+        local a <const> = new(gb.gp.svgp, {batch = b, %s})
         local before, got
         a:fit(x, y, {steps = 3, polish = false, on_step = function(s)
           if s.step == 3 then got = peak() - before + (b < n and 8 * n or 0) end
           before = used()
         end})
-        print(a:plan().peak, got)]]):format(case[1], case[2]))
+        print(a:plan().peak, got)]]):format(case[1], case[2], case[3] or ""))
     end
   end)
 
@@ -69,6 +70,28 @@ describe("memory", function()
         local before <const> = used()
         gb.eval(training_step.of(a, posterior.objective(a)))
         print(want, peak() - before)]]):format(bound))
+    end
+  end)
+
+  it("of an evaluation of gb.gp.svgp on all rows is that of m:plan, to the byte", function()
+    for _, options in ipairs{"", "whiten = false", "q = 'diagonal'", "likelihood = gb.likelihoods.poisson{}, noise = false",
+      "likelihood = gb.likelihoods.poisson{}, noise = false, whiten = false"} do
+      equal(([[
+        local all_rows <const> = require "gibbous.gp.svgp.all_rows"
+        local observations <const> = require "gibbous.gp.observations"
+        local posterior <const> = require "gibbous.gp.svgp.posterior"
+        local training_step <const> = require "gibbous.gp.training_step"
+        local x <const>, y <const> = data "f64"
+        local a <const> = new(gb.gp.svgp, {%s})
+        observations.take(a, x, (y:abs() + 0.5):floor():eval(), "fit")
+        local plan <const> = a:plan{method = "lbfgs"}
+        local want <const> = plan.peak
+        plan:close()
+        local before <const> = used()
+        local value <const> = posterior.objective(a, all_rows.name)
+        used()                                                -- without what the search has left to the collector
+        gb.eval(training_step.of(a, value))
+        print(want, peak() - before)]]):format(options))
     end
   end)
 

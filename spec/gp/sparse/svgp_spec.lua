@@ -379,8 +379,6 @@ describe("gb.gp.svgp", function()
   end)
 
   it("refuses what it cannot do, and says what does it", function()
-    raises("option", "rate is of natural gradients, which move a full q; q = 'diagonal' moves by Adam: lr, or take q = 'full'",
-      function() new{q = "diagonal"}:fit(x, y, {rate = 0.1}) end)
     raises("option", "a batch of 50 rows is larger than the data, 40 rows: batch = 40 at most",
       function() new():fit(x, y, {batch = 50}) end)
     raises("option", "give steps or epochs, not both", function() new():fit(x, y, {steps = 1, epochs = 1}) end)

@@ -1,7 +1,7 @@
 --- The class of classifiers: models by Laplace's approximation (gp/laplace/class.lua) or with inducing points (gp/svgp/class.lua)
 -- whose observations are labels.
-local by_inducing_points <const> = require "gibbous.gp.svgp.condition"
 local by_laplace <const> = require "gibbous.gp.laplace.condition"
+local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
 local fit <const> = require "gibbous.gp.classifier.fit"
 local leave_one_out <const> = require "gibbous.gp.report.leave_one_out"
@@ -53,16 +53,19 @@ local methods <const> = {copy = model.copy}
 --- A new model that has also seen x (k, d) or (k) with labels y (k), by Laplace's approximation (gp/laplace/condition.lua); by
 -- inducing points there is no closed form of it. Errors: option, shape, dtype, nan.
 function methods.condition(self, x, y, o)
-  local of <const> = model.fields(self).q and by_inducing_points or by_laplace
-  return of.methods.condition(self, x, y, o)
+  if model.fields(self).q then
+    core.raise("option", "condition: with inducing points there is no closed form of one more row of labels; fit the model to all "
+      .. "rows, or make it with inference = \"laplace\"")
+  end
+  return by_laplace.methods.condition(self, x, y, o)
 end
 
 class = model.define{
   name = "gibbous.gp.classifier", maker = "gb.gp.classifier", what = "a classifier",
   public = {"kernel", "mean", "likelihood", "classes", "inducing", "q", "batch", "x", "y", "info", "solver", "update"},
   -- inference: "auto", "laplace" or "svgp", as asked for; most: inducing points that were; inducing, q, batch: of a fit by these
-  fields = {"classes", "asked", "budget"}, parts = {"inducing", "q"}, settings = {"batch", "inference", "most"},
-  caches = {"budget"},
+  fields = {"classes", "asked", "budget", "search"}, parts = {"inducing", "q"}, settings = {"batch", "inference", "most"},
+  caches = {"budget", "search"},
   read = read, words = {"svgp"},
   posterior = posterior, observations = observations,
   other = function(f) return f.q and variational_posterior end,

@@ -31,8 +31,8 @@ end
 -- inference = "auto"|"laplace"|"svgp", inducing = 500}
 -- classes: their number, of labels 1 .. C, or the list of their labels, numbers or strings; without it a fit takes those of its
 -- data. link: of two classes; more have softmax and share the kernel. mean, solver, standardize: as in gb.gp.laplace. inference:
--- a fit weighs both ("auto"), unless a solver is given; inducing: the number of points of "svgp". Errors:
--- option.
+-- "auto" weighs both for two classes and takes "svgp" for more, "laplace" where a solver is given; inducing: the number of points
+-- of "svgp". Errors: option.
 ---@return gibbous.gp.classifier
 return function(opts)
   local what <const> = "gb.gp.classifier"

@@ -118,6 +118,7 @@ local function optimise(self, worker, o, run, line, before, place)
     s.solve = solves[s.value]
     solves = {[s.value] = s.solve}
     if s.value < best.value then best.value, best.gradient_norm, best.solve = s.value, s.gradient_norm, s.solve end
+    model.posterior(worker).settle(worker)
     s.step, s.value = s.step + before, s.value + run.shift
     core.fit_at(s.step, s.value)
     place.best = best
@@ -195,7 +196,7 @@ local function descend(self, o, run, line, place)
     worker, place.own = self, true
     ok, info, reached = optimise(self, worker, o, run, line, 0, place)
   elseif ok then
-    info.precision = fields(worker).x.dtype
+    info.precision = model.posterior(worker).dtype or fields(worker).x.dtype
     if rawequal(worker, self) and not place.own then ok, info = finished(self, o, run, line, info, place) end
   end
   return ok, info, reached
@@ -240,7 +241,7 @@ function M.nothing_free(self, o, run)
   if f.solve_info then add_solve(run.log, f.solve_info) end
   return {value = value, converged = true, reason = "there is no free parameter", iterations = 0, evaluations = 1,
     setbacks = 0, interrupted = false, gradient_norm = 0.0, solve = f.solve_info, method = "none",
-    precision = fields(worker).x.dtype}
+    precision = model.posterior(worker).dtype or fields(worker).x.dtype}
 end
 
 return M

@@ -80,7 +80,7 @@ local function fit(self, o, budget, masked, from, scaled)
   local list <const>, names <const> = param.collect(self)
   local more <const> = from and from.more or {}
   local scales <const> = starts.begin(self, list, from and (more.scales or {}))
-  f.active, f.state = more.active or seeded(of.decide(self, budget), o.seed), nil
+  f.active, f.state = more.active or seeded(of.decide(self, budget, false, o.method), o.seed), nil
   check_priors(list, names)
   local listed <const> = given_starts(self, o.starts)
   local shared <const> = taken_over(self, list, names)
@@ -95,6 +95,7 @@ local function fit(self, o, budget, masked, from, scaled)
       best = descent.nothing_free(self, o, run)
       total = {evaluations = 1, setbacks = 0, failed_starts = 0, restarts = 0}
     end
+    of.settle(self, true)
   end)
   local probes <const> = algorithm.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
   local seconds <const> = (more.seconds or 0) + core.clock() - start
@@ -139,7 +140,7 @@ function methods.fit(self, x, y, o)
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   local left
   x, y, left = frames.data(self, x, y, o.inputs, "fit")
-  admission.ask(function() return self:plan(x, y, {objective = o.objective, missing = o.missing}).peak end)
+  admission.ask(function() return self:plan(x, y, {objective = o.objective, method = o.method, missing = o.missing}).peak end)
   local masked <const> = observations.take(self, x, y, "fit", o.missing, left)
   local info <const>, at <const>, more <const> = fit(model.core(self), o, budget, from and from.more.masked or masked, from,
     {shift = scaling.log_scale(self), notes = scaling.notes(self)})

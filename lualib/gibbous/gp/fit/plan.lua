@@ -7,7 +7,8 @@ local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local scaling <const> = require "gibbous.gp.scaling"
 
-local SPEC <const> = {budget = "any", objective = {"mll", "loo"}, missing = data.missing, inputs = "table"}
+local SPEC <const> = {budget = "any", method = {"lbfgs", "adam", "sgd"}, objective = {"mll", "loo"}, missing = data.missing,
+  inputs = "table"}
 
 --- The plan of a step of a model that computes and that nobody else holds.
 local function plan_of(self, o)
@@ -15,13 +16,14 @@ local function plan_of(self, o)
   if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit") end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
   local of <const> = model.posterior(self)
-  return core.plan(of.step(self, of.decide(self, budget, true), o.objective), {budget = budget})
+  return core.plan(of.step(self, of.decide(self, budget, true, o.method), o.objective), {budget = budget})
 end
 
 local methods <const> = {}
 
 --- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
--- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, objective, missing as in fit. Computes nothing.
+-- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, method, objective, missing as in fit. Computes
+-- nothing.
 -- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
 ---@return gibbous.plan
 function methods.plan(self, x, y, o)

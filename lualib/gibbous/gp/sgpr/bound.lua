@@ -59,10 +59,12 @@ function M.rows(self, at, x, y)
     noise = known or f.likelihood:variance(x), n = #x, kind = f.solver}
 end
 
---- The same of the model's own data.
-function M.data(self)
+--- The same of the model's own data. kind: "vfe" or "fitc"; nil: the model's.
+function M.data(self, kind)
   local f <const> = model.fields(self)
-  return M.rows(self, M.places(self, wide(f.x)), f.x, f.y)
+  local p <const> = M.rows(self, M.places(self, wide(f.x)), f.x, f.y)
+  p.kind = kind or p.kind
+  return p
 end
 
 -- Sums over the rows ----------------------------------------------------------------------------------------------------------
@@ -143,23 +145,22 @@ end
 
 -- Objectives --------------------------------------------------------------------------------------------------------------------
 
---- F, whose sums over the rows are computed now: O(n m^2) time, and as few rows at once as the budget asks for. Its gradients,
--- of any order, are those of F as a function of the parameters, the places and y.
-function M.objective(self)
-  local p <const> = M.data(self)
-  local sums <const> = M.computed(p, M.sums(p), model.fields(self).budget)
-  return M.value(sums, p.n, p.kind == "vfe"):detach() + slopes(p, sums)
+--- F of rows p, whose sums are computed now, and these: O(n m^2) time, and as few rows at once as the budget asks for. Its
+-- gradients, of any order, are those of F as a function of the parameters, the places and y.
+function M.objective(p, budget)
+  local sums <const> = M.computed(p, M.sums(p), budget)
+  return M.value(sums, p.n, p.kind == "vfe"):detach() + slopes(p, sums), sums
 end
 
---- A step as a plan has it: its second pass from sums that stand for those of the first, which it waits for.
-function M.planned(self)
-  local p <const> = M.data(self)
+--- A step as a plan has it: its second pass from sums that stand for those of the first, which it waits for. beside: bytes of what
+-- is made of the sums and stays for the second pass; nil: nothing is.
+function M.planned(p, budget, beside)
   local m <const>, own <const> = #p.z, M.sums(p)
   local function first() return {p.L, own.gram, own.proj, own.quad, own.logs, own.trace} end
   local function cost()
-    local plan <close> = core.plan(first(), {budget = model.fields(self).budget})
+    local plan <close> = core.plan(first(), {budget = budget})
     return {what = ("the sums over %s"):format(counted(p.n, "row")), bytes = plan.peak, minimum = plan.minimum,
-      kept = 8 * (m * (2 * m + 1) + 3), seconds = plan.seconds}
+      kept = 8 * (m * (2 * m + 1) + 3) + (beside or 0), seconds = plan.seconds}
   end
   local sums <const> = {
     gram = core.empty(m, m), proj = core.empty(m), quad = core.empty{}, logs = core.empty{}, trace = core.empty{}}
@@ -192,8 +193,7 @@ end
 --- The bounds at the present parameters, of y in its own units. Two passes over the rows, O(n m^2), each within a budget in bytes,
 -- nil: what there is.
 function M.between(self, budget)
-  local f <const>, p <const> = model.fields(self), M.data(self)
-  p.kind = "vfe"
+  local f <const>, p <const> = model.fields(self), M.data(self, "vfe")
   local sums <const> = M.computed(p, M.sums(p), budget)
   local lower <const> = M.value(sums, p.n, true)
   local left <const> = (p.k - squares(p.U)):sum()

@@ -18,7 +18,7 @@ function M.objective(self, _, kind)
   if kind == "loo" then
     core.raise("option", 'fit: gb.gp.sgpr maximises its bound; the objective "loo" is for gb.gp.exact')
   end
-  return bound.objective(self)
+  return (bound.objective(bound.data(self), model.fields(self).budget))
 end
 
 -- Optional ------------------------------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ M.guarded = state.guarded
 
 function M.step(self, _, kind)
   if kind == "loo" then return {M.objective(self, nil, kind)} end
-  local value <const>, first <const> = bound.planned(self)
+  local value <const>, first <const> = bound.planned(bound.data(self), model.fields(self).budget)
   local out <const> = training_step.of(self, value)
   out[#out + 1] = first
   return out

@@ -16,6 +16,7 @@ local save <const> = require "gibbous.gp.save"
 local score <const> = require "gibbous.gp.report.score"
 local sparse <const> = require "gibbous.gp.sparse"
 local summary <const> = require "gibbous.gp.report.summary"
+local whole <const> = require "gibbous.gp.svgp.whole"
 
 ---@class gibbous.gp.svgp
 ---@field kernel gibbous.kernel       the model's own copy; the fitted one after fit
@@ -42,7 +43,7 @@ function methods.bounds(self)
     core.raise("option", ("bounds: they are known with Gaussian noise; m:log_marginal_likelihood() is the ELBO of '%s'"):format(
       f.likelihood.kind))
   end
-  return posterior.guarded(self, "bounds", function() return bound.between(self, fit.of_pass(self)) end)
+  return posterior.guarded(self, "bounds", function() return bound.between(self, whole.pass_bytes(self)) end)
 end
 
 local class
@@ -61,8 +62,8 @@ class = model.define{
   name = "gibbous.gp.svgp", maker = "gb.gp.svgp", what = "a variational model",
   public = {"kernel", "mean", "likelihood", "inducing", "q", "batch", "x", "y", "info", "solver",
     "update"}, parts = {"inducing", "q"},
-  -- batch: rows of a step; budget: bytes of a fit, nil: what there is
-  settings = {"batch"}, fields = {"budget"}, caches = {"budget"},
+  -- batch: rows of a step; budget: bytes of a fit, nil: what there is; search: of a fit on all rows (gp/svgp/all_rows.lua)
+  settings = {"batch"}, fields = {"budget", "search"}, caches = {"budget", "search"},
   posterior = posterior, observations = observations, settle = sparse.settle, units = sparse.units,
   words = {"svgp"}, read = read,
   text = function(self)

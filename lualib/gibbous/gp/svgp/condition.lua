@@ -20,7 +20,7 @@ local function add(self, x, y)
   local precision <const>, shift <const> = (q.precision + sums.gram):detach(), (q.shift + sums.proj):detach()
   local L <const> = p.L:detach()
   core.eval(L, precision, shift)
-  variational.put(f.q, precision, shift, L)
+  variational.put(f.q, {precision, shift, L})
 end
 
 --- A new model that has also seen x (k, d) or (k), y (k). Parameters, inducing points and q are copied (explicit gb.params and

@@ -2,8 +2,7 @@
 --   ELBO = sum over the rows of E_q log p(y | f) - KL(q(u) || p(u)),
 -- and the slopes of a step. For rows x with U = L^-1 K_zx, q(v) = N(a, S) of whitened values and k = diag K:
 --   f has mean m(x) + U'a and variance k - diag(U'U) + diag(U'S U).
--- With g and h the derivatives of the first sum by mean and variance:
---   natural parameters   S^-1 <- (1 - rate) S^-1 + rate (I - 2 U diag(h) U'),  S^-1 a <- (1 - rate) S^-1 a + rate U (g - 2 h U'a)
+-- With g and h the derivatives of the first sum by mean and variance (natural gradients of q by them: gp/svgp/natural.lua):
 --   dELBO/dU = a g' + 2 (S - I) U diag(h) =: T,  dELBO/dK_zx = L^-T T,  dELBO/dK_zz = -L^-T sym(phi(T U')) L^-1,
 -- phi the lower triangle with half the diagonal: the derivative through the factor, of the orders of one product.
 -- Source: Hensman, Fusi & Lawrence (2013), Gaussian processes for big data; Hensman, Matthews & Ghahramani (2015), Scalable
@@ -13,6 +12,7 @@ local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
+local natural <const> = require "gibbous.gp.svgp.natural"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local whitened <const> = require "gibbous.gp.whitened"
 local squares <const>, triangular_solve <const> = whitened.squares, core.linalg.triangular_solve
@@ -36,13 +36,10 @@ function M.rows(self, at, x, y, noise)
   return {x = x, y = y, noise = noise, K = K, U = triangular_solve(at.L, K), m = f.mean(x), k = f.kernel:diag(x)}
 end
 
---- U'a of rows p, (n), of C latent functions (n, C).
-local function pull(p, q) return q.latents and q.a:matmul(p.U):t() or p.U:t():matmul(q.a) end
-
---- Mean and variance of f at rows p, (n) each, of C latent functions (n, C). V: half(U), nil: it is made here.
-local function moments(p, q, Ua, V)
-  local mean <const>, left <const> = (q.latents and p.m:unsqueeze(2) or p.m) + Ua, p.k - squares(p.U)
-  local own <const> = squares(V or q.half(p.U))
+--- Mean and variance of f at rows p, (n) each, of C latent functions (n, C). Ua: U'a, (.., n).
+local function moments(p, q, Ua)
+  local mean <const>, left <const> = q.latents and p.m:unsqueeze(2) + Ua:t() or p.m + Ua, p.k - squares(p.U)
+  local own <const> = squares(q.half(p.U))
   return mean, q.latents and left:unsqueeze(2) + own:t() or left + own
 end
 
@@ -52,7 +49,7 @@ function M.rows_of(self, x, y, noise)
   local at <const> = bound.places(self, x)
   local q <const> = variational.at(f.q, at)
   local p <const> = M.rows(self, at, x, y, noise)
-  local mean <const>, var <const> = moments(p, q, pull(p, q))
+  local mean <const>, var <const> = moments(p, q, natural.pull(p.U, q.a, q.latents))
   return expected(f, x, y, mean, var, noise), mean, var, q
 end
 
@@ -74,37 +71,46 @@ end
 
 local function bend(x, slope) return core.with_slope(core.zeros(slope.shape), x, slope):sum() end
 
---- -ELBO of rows, its slopes written out, and the natural parameters after a step of this rate: of a whitened full q. Of C latent
--- functions, which share K and m, the slopes by these are sums over them; slopes by variance that the rounding of draws made
--- positive do not count in the natural parameters, since log p is concave. Last, of noise that is not Gaussian, the largest
--- distance of a row's f to the peak of the parabola that the step takes log p for (svgp/natural.lua).
+--- The slopes of the sum over rows p, {total, g, h (.., n), pulled}, by present moments, and h of natural gradients: slopes by
+-- variance above 0, where log p is not concave or the draws of an expectation round, are left out.
+local function slopes_of(f, p, q, scale)
+  local pulled <const> = natural.pull(p.U, q.a, q.latents)
+  local m, v = moments(p, q, pulled)
+  m, v = m:detach(), v:detach()
+  local total <const> = scale * expected(f, p.x, p.y, m, v, p.noise):sum()
+  local slopes <const> = core.grad(total, {m, v}, {unused = "zero"})
+  local g, h = slopes[1], slopes[2]
+  if q.latents then g, h = g:t(), h:t() end
+  local concave <const> = likelihoods.is_gaussian(f.likelihood) and h or core.minimum(h, 0)
+  return total, g, h, {g = g, h = concave, pulled = pulled}
+end
+
+--- -ELBO of rows p, its slopes written out but for those by q, which is whitened. Of C latent functions, which share K and m, the
+-- slopes by these are sums over them.
+local function written(at, p, q, total, g, h)
+  local function over(t) return q.latents and t:sum(1) or t end
+  local back <const> = {transposed = true}
+  local T <const> = over(q.a:unsqueeze(-1) * g:unsqueeze(-2) + 2 * (q.spread(p.U) - p.U) * h:unsqueeze(-2))
+  local turned <const> = triangular_solve(at.L, folded(T:matmul(p.U:t())), back)
+  local of_Kzz <const> = triangular_solve(at.L, turned:t(), back)
+  return q.kl:detach() - total
+    - bend(p.K, triangular_solve(at.L, T, back)) + bend(at.Kzz, of_Kzz) - bend(p.m, over(g)) - bend(p.k, over(h))
+end
+
+--- -ELBO of rows x, y, each counted 'scale' times, with slopes by all that Adam moves; and q after a natural step of this rate, as
+-- variational.put takes it; of noise that is not Gaussian the largest distance of a row's f to the peak of the parabola that the step
+-- takes log p for (svgp/damped.lua).
 function M.step(self, x, y, scale, rate, noise)
   local f <const> = model.fields(self)
   local at <const> = bound.places(self, x)
   local q <const> = variational.at(f.q, at)
   local p <const> = M.rows(self, at, x, y, noise)
-  local V <const>, Ua <const> = q.half(p.U), pull(p, q)
-  local m, v = moments(p, q, Ua, V)
-  m, v = m:detach(), v:detach()
-  local total <const> = scale * expected(f, x, y, m, v, noise):sum()
-  local slopes <const> = core.grad(total, {m, v}, {unused = "zero"})
-  --- (n, C) as (C, n).
-  local function first(t) return q.latents and t:t() or t end
-  local function over(t) return q.latents and t:sum(1) or t end
-  local g <const>, h <const>, pulled <const> = first(slopes[1]), first(slopes[2]), first(Ua)
-  local natural <const> = q.latents and core.minimum(h, 0) or h
-  local back <const> = {transposed = true}
-  local Uh <const>, target <const> = (q.latents and p.U:unsqueeze(1) or p.U) * natural:unsqueeze(-2), g - 2 * natural * pulled
-  local precision <const> = (1 - rate) * q.precision + rate * (core.eye(f.q.count) - 2 * Uh:matmul(p.U:t()))
-  local shift <const> = (1 - rate) * q.shift + rate * (q.latents and target:matmul(p.U:t()) or p.U:matmul(target))
-  local T <const> = over(q.a:unsqueeze(-1) * g:unsqueeze(-2)
-    + 2 * (triangular_solve(q.R, V, back) - p.U) * h:unsqueeze(-2))
-  local turned <const> = triangular_solve(at.L, folded(T:matmul(p.U:t())), back)
-  local of_Kzz <const> = triangular_solve(at.L, turned:t(), back)
-  local value <const> = q.kl:detach() - total
-    - bend(p.K, triangular_solve(at.L, T, back)) + bend(at.Kzz, of_Kzz) - bend(p.m, over(g)) - bend(p.k, over(h))
-  local reach <const> = not likelihoods.is_gaussian(f.likelihood) and (g / (2 * natural)):abs():max() or nil
-  return value, precision, shift, at.L, reach
+  local total <const>, g <const>, h <const>, r <const> = slopes_of(f, p, q, scale)
+  local new <const> = natural.step(f.q, at, p, r, rate, q)
+  local reach
+  if not likelihoods.is_gaussian(f.likelihood) then reach = core.where(r.h:lt(0), r.g / (2 * r.h), 0.0):abs():max() end
+  if f.q.kind == "low_rank" or not f.q.whiten then return M.negative(self, x, y, scale, noise), new, reach end
+  return written(at, p, q, total, g, h), new, reach
 end
 
 return M

@@ -1,31 +1,32 @@
---- Fits of variational models: minibatches in an order that the seed fixes; natural gradients for a full q, Adam for the rest.
+--- Fits of variational models: minibatches in an order that the seed fixes; natural gradients for q, Adam for the rest.
 --
 -- The rows are taken as a sequence of permutations, one an epoch, cut into batches of one size; so a batch may have rows of two
 -- epochs, and every step has one plan. With Gaussian noise the first natural steps have rates 1, 1/2, 1/3, ..., the average of
 -- what the batches say, down to the rate that is kept; and after the last step one step of rate 1 on all rows makes q the best
--- there is for these parameters and places (Titsias 2009): the ELBO is then the collapsed bound. Where values were not given, it
--- begins with an exact fit to a few rows.
+-- there is for these parameters and places (gp/svgp/natural.lua): the ELBO is then, of a full q, the collapsed bound. Where values
+-- were not given, it begins with an exact fit to a few rows.
 local admission <const> = require "gibbous.admission"
+local all_rows <const> = require "gibbous.gp.svgp.all_rows"
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
-local data <const> = require "gibbous.gp.data"
+local damped <const> = require "gibbous.gp.svgp.damped"
 local descent <const> = require "gibbous.gp.fit.descent"
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local exact <const> = require "gibbous.gp.exact.class"
+local fit_options <const> = require "gibbous.gp.svgp.fit_options"
 local frames <const> = require "gibbous.gp.frames"
 local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
-local natural <const> = require "gibbous.gp.svgp.natural"
 local new_report <const> = require "gibbous.gp.fit.report"
 local observations <const> = require "gibbous.gp.observations"
-local options <const> = require "gibbous.options"
 local param <const> = require "gibbous.param"
 local progress_line <const> = require "gibbous.progress_line"
 local raised <const> = require "gibbous.raised"
 local scaling <const> = require "gibbous.gp.scaling"
 local starts <const> = require "gibbous.gp.fit.starts"
 local variational <const> = require "gibbous.gp.svgp.variational"
+local whole <const> = require "gibbous.gp.svgp.whole"
 local within <const> = require "gibbous.gp.within"
 
 local M <const> = {}
@@ -55,13 +56,10 @@ function M.rows_of(k, b, n, seed, known)
   return core.cat({rest, order(epoch + 1):slice(1, 1, at + b - n)}, 1):eval()
 end
 
---- Known variances of the observations, nil: the likelihood has others.
-local function known_noise(f) return f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil end
-
 --- Rows of the data as leaves of f64: x, y, and known noise.
 local function batch(self, rows)
   local f <const> = fields(self)
-  local known <const> = known_noise(f)
+  local known <const> = whole.known_noise(f)
   local function take(t) return t and (rows and t:index(1, rows) or t):to(WIDE) end
   local x <const>, y <const>, noise <const> = take(f.x), take(f.y), take(known)
   if rows then core.eval{x, y, noise} end
@@ -87,21 +85,16 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: 'bound', -ELBO, and 'value', that with priors, its slopes by the free parameters, and of a
--- full q the natural parameters after a step of this rate, with their reach (svgp/natural.lua).
+--- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the listed parameters, and q after a
+-- natural step of this rate, with its reach (svgp/damped.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
-  local f <const> = fields(self)
-  local full <const> = f.q.kind == "full"
-  local value, precision, shift, L, reach
-  if full then value, precision, shift, L, reach = elbo.step(self, x, y, scale, rate, noise) end
-  if not (full and f.q.whiten) then value = elbo.negative(self, x, y, scale, noise) end
+  local value, q <const>, reach <const> = elbo.step(self, x, y, scale, rate, noise)
   local own <const> = value
   local prior <const>, raws <const> = param.log_prior(list), {}
   if prior then value = value - prior end
   for i, p in ipairs(list) do raws[i] = p.raw end
   local slopes <const> = #raws > 0 and core.grad(value, raws, {unused = "zero"}) or {}
-  return {value = value:detach(), bound = own:detach(), slopes = slopes, precision = precision and precision:detach(),
-    shift = shift and shift:detach(), L = L and L:detach(), reach = reach and reach:detach()}
+  return {value = value:detach(), bound = own:detach(), slopes = slopes, q = q, reach = reach and reach:detach()}
 end
 
 --- The free parameters of a model.
@@ -111,9 +104,16 @@ function M.free(self)
   return out
 end
 
+--- Those of them that Adam moves.
+function M.by_adam(self)
+  local others <const>, out <const> = variational.natural(fields(self).q), {}
+  for _, p in ipairs(M.free(self)) do out[#out + 1] = not others[p] and p or nil end
+  return out
+end
+
 --- Takes a step on a batch b.
 local function put(self, t, moved, run, b)
-  if t.precision then natural.move(self, t, b, run.realise) end
+  damped.move(self, t, b, run.realise)
   for _, one in ipairs(moved) do
     one.p.raw = one.raw
     run.moments[one.p] = {m = one.m, v = one.v}
@@ -122,7 +122,8 @@ end
 
 --- All tensors that a step computes, as a list.
 local function everything(t, moved)
-  local all <const> = {t.value, t.bound, t.precision, t.shift, t.L, t.reach}
+  local all <const> = {t.value, t.bound, table.unpack(t.q)}
+  all[#all + 1] = t.reach
   for _, one in ipairs(moved) do
     table.move({one.m, one.v, one.raw}, 1, 3, #all + 1, all)
   end
@@ -136,7 +137,7 @@ local RATE_OF_ROWS <const> = 1e9
 -- these, and their data.
 local function gathered(self, b)
   local f <const> = fields(self)
-  local columns <const> = f.x.shape[2] + (known_noise(f) and 2 or 1)
+  local columns <const> = f.x.shape[2] + (whole.known_noise(f) and 2 or 1)
   local bytes <const> = 8 * (#f.x + b + b * columns)
   return core.promise({}, "f64", function() return core.zeros({}, WIDE) end, function()
     return {what = ("a batch of %s"):format(counted(b, "row")), bytes = bytes, minimum = bytes, kept = bytes,
@@ -156,11 +157,11 @@ function M.planned(self)
   local x, y, noise, drawn
   if b < n then
     x, y, drawn = leaf(b, f.x.shape[2]), leaf(b), gathered(self, b)
-    noise = known_noise(f) and leaf(b)
+    noise = whole.known_noise(f) and leaf(b)
   else
     x, y, noise = batch(self)
   end
-  local run <const> = {list = M.free(self), moments = {}, units = starts.units(self)}
+  local run <const> = {list = M.by_adam(self), moments = {}, units = starts.units(self)}
   for _, p in ipairs(run.list) do run.moments[p] = {m = leaf(table.unpack(p.raw.shape)), v = leaf(table.unpack(p.raw.shape))} end
   local t <const> = M.tensors(self, run.list, x, y, noise, n / b, RATE)
   local all <const> = everything(t, adam(run, run.list, t.slopes, LR, 2))
@@ -170,7 +171,7 @@ end
 
 --- Raises for a step k whose ELBO on a batch b is not finite. rows: the numbers of its rows, nil: all.
 local function not_finite(self, o, run, k, b, rows)
-  local fault <const> = natural.row_at_fault(self, b, function(i) return rows and rows:select(1, i):item() or i end, run.realise)
+  local fault <const> = damped.row_at_fault(self, b, function(i) return rows and rows:select(1, i):item() or i end, run.realise)
   core.raise("nan", ("fit: the ELBO of step %d is not finite: %s"):format(k, fault
     and fault .. "; other values of mean, kernel and q (m:set) take f nearer to y"
     or ("a smaller lr, now %g, or rate, now %g, may keep it so"):format(o.lr, o.rate)))
@@ -194,45 +195,10 @@ local function step(self, o, run, k, share)
   return value
 end
 
--- Bytes of a pass over all rows without a budget: with more it would be no faster. Of m places, 16 matrices (m, m) at least.
-local PASS_BYTES <const> = 1 << 28
-
---- The bytes that a pass over all rows may take.
-function M.of_pass(self)
-  local f <const> = fields(self)
-  return f.budget or math.min(core.memory.room(), math.max(PASS_BYTES, 16 * 8 * f.q.count ^ 2 // 1 | 0))
-end
-
---- Makes q the best there is with Gaussian noise, in one pass over all rows. Gives -ELBO.
-local function polish(self)
-  local f <const>, p <const> = fields(self), bound.data(self)
-  p.kind = "vfe"
-  local sums <const> = bound.computed(p, bound.sums(p), M.of_pass(self))
-  local precision <const> = (sums.gram + core.eye(#sums.gram)):detach()
-  local shift <const>, L <const> = sums.proj:detach(), p.L:detach()
-  core.eval(precision, shift, L)
-  variational.put(f.q, precision, shift, L)
-  return bound.value(sums, p.n, true):item()
-end
-
---- -ELBO of all rows, streamed.
-function M.whole(self)
-  local f <const> = fields(self)
-  local x, y, noise = f.x, f.y, known_noise(f)
-  if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
-  else x, y = core.lazy(x, y, {batch = 1}) end
-  return elbo.negative(self, x:to(WIDE), y:to(WIDE), 1, noise and noise:to(WIDE))
-end
-
 -- Why a fit with 'patience' ended.
 local NO_BETTER <const> = "no better over the last %g epochs"
 
 -- Fits ------------------------------------------------------------------------------------------------------------------------
-
-local SPEC <const> = {steps = "count", epochs = "positive", seconds = "positive", batch = "count", lr = "positive",
-  rate = function(v) return type(v) == "number" and v > 0 and v <= 1, "a number above 0, at most 1" end, seed = "integer",
-  on_step = "function", budget = "any", missing = data.missing, polish = "boolean",
-  inputs = "table", patience = "positive"}
 
 --- How many rows a step has: as asked for, or the model's, of n.
 function M.batch_size(self, o, n)
@@ -360,11 +326,11 @@ local function fit(self, o, budget, masked)
   end
   begin_at_level(self)
   local b <const> = M.batch_size(self, o, n)
-  local run <const> = {batch = b, list = M.free(self), moments = {}, known = {}, units = starts.units(self),
+  local run <const> = {batch = b, list = M.by_adam(self), moments = {}, known = {}, units = starts.units(self),
     gaussian = likelihoods.is_gaussian(f.likelihood), history = descent.new_history(), realise = within(budget),
     share = PASS * n / b, shift = scaling.log_scale(self)}
   run.idle = o.patience and watch(o.patience, n, b)
-  run.polish = run.gaussian and f.q.kind == "full" and o.polish ~= false
+  run.polish = run.gaussian and o.polish ~= false
   local steps <const> = limits(o, n, b)
   core.fit_begin(steps < math.maxinteger and steps or STEPS)
   f.active, f.state = "svgp", nil
@@ -381,10 +347,10 @@ local function fit(self, o, budget, masked)
   local last
   model.posterior(self).guarded(self, "fit", function()
     if run.polish and not interrupted and steps > 0 then
-      last = polish(self)
+      last = whole.polish(self)
     else
-      local lazy <const> = M.whole(self):detach()
-      within(M.of_pass(self))(lazy)
+      local lazy <const> = whole.negative(self):detach()
+      within(whole.pass_bytes(self))(lazy)
       last = lazy:item()
     end
   end)
@@ -397,12 +363,8 @@ local function fit(self, o, budget, masked)
   return f.info
 end
 
---- Raises for options that this q, or the method, has no use for.
-local function check_method(q, o)
-  if o.rate and q.kind ~= "full" then
-    core.raise("option", ("fit: rate is of natural gradients, which move a full q; q = '%s' moves by Adam: lr, or take q = 'full'")
-      :format(q.kind))
-  end
+--- Raises for options out of their ranges.
+local function check_method(o)
   if o.patience and not (o.patience >= 1) then core.raise("option", "fit: patience is 1 epoch or more") end
 end
 
@@ -411,10 +373,11 @@ M.methods = methods
 
 --- Fits all free parameters, the places and q to the data: m:fit(x, y, o), or m:fit(o) to those that the model holds. x (n, d) or
 -- (n); y (n), which may be arrays that gb.data.read has mapped.
--- o: steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
+-- o: method "adam" (the default) or "lbfgs", on all rows, with the options of exact models' fits (gp/svgp/all_rows.lua). Of Adam:
+--    steps (1000) or epochs; seconds: a time limit, the last pass included; batch: rows of a step, the model's (1024), at most
 --    all; lr (0.02) of Adam, in log parameters and of the spread of x, falling to 0 as a cosine does; rate (0.1) of natural
 --    gradients, falling to a tenth; seed: of the order of rows; polish = false leaves out the last pass, which with Gaussian noise
---    makes q the best there is.
+--    makes q the best there is, of "low_rank" its mean.
 --    patience: ends the fit where the mean ELBO of the batches of so many epochs is no better than that of as many before; without
 --    it a fit makes all its steps, and ends with small ones.
 --    on_step: gets {step, value}, -ELBO of the batch, and stops the fit by returning false. missing, budget: as of other models.
@@ -422,8 +385,9 @@ M.methods = methods
 ---@return gibbous.fit_info
 function methods.fit(self, x, y, o)
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
-  o = options.parse(o, SPEC, "fit")
-  check_method(fields(self).q, o)
+  o = fit_options(o)
+  check_method(o)
+  if o.method == "lbfgs" then return all_rows.fit(self, x, y, o) end
   o.seed, o.lr, o.rate = o.seed or 0, o.lr or LR, o.rate or RATE
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end

@@ -1,4 +1,5 @@
 --- The posterior (gp/posterior.lua) of a variational model, from q and the places alone (gp/whitened.lua).
+local all_rows <const> = require "gibbous.gp.svgp.all_rows"
 local bound <const> = require "gibbous.gp.sgpr.bound"
 local core <const> = require "gibbous.core"
 local fit <const> = require "gibbous.gp.svgp.fit"
@@ -8,6 +9,7 @@ local state <const> = require "gibbous.gp.sgpr.state"
 local update_record <const> = require "gibbous.gp.update_record"
 local variational <const> = require "gibbous.gp.svgp.variational"
 local whitened <const> = require "gibbous.gp.whitened"
+local whole <const> = require "gibbous.gp.svgp.whole"
 local triangular_solve <const> = core.linalg.triangular_solve
 
 --- The state of gp/whitened.lua: L, what q says of whitened values, and the weights L^-T a, held: values with the history of what
@@ -35,25 +37,28 @@ local M <const> = whitened.posterior("gb.gp.svgp", state_of)
 
 M.guarded = state.guarded
 
---- -ELBO of all rows at the present q.
-function M.objective(self, _, kind)
+--- -ELBO of all rows at the present q; while a fit by L-BFGS goes on, at the best q.
+function M.objective(self, by, kind)
   if kind == "loo" then core.raise("option", 'fit: gb.gp.svgp maximises the ELBO; the objective "loo" is for gb.gp.exact') end
-  return (fit.whole(self))
+  return by == all_rows.name and all_rows.objective(self) or whole.negative(self)
 end
 
 -- Optional ------------------------------------------------------------------------------------------------------------------------
 
-function M.decide(self, budget)
+function M.decide(self, budget, _, method)
+  if method == "sgd" then core.raise("option", 'plan: gb.gp.svgp is fitted by method = "adam" or "lbfgs"') end
   model.fields(self).budget = budget
-  return "svgp"
+  return method == "lbfgs" and all_rows.name or "svgp"
 end
+
+M.settle = all_rows.settle
 
 function M.objective_name() return "elbo" end
 
---- One step on a batch of the model's size.
-function M.step(self, _, kind)
+--- One step on a batch of the model's size, or an evaluation of all rows.
+function M.step(self, by, kind)
   if kind == "loo" then return {M.objective(self, nil, kind)} end
-  return fit.planned(self)
+  return by == all_rows.name and all_rows.planned(self) or fit.planned(self)
 end
 
 return require "gibbous.gp.posterior".check(M)

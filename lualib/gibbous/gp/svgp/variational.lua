@@ -1,8 +1,9 @@
 --- q(u) = N(mean, S), the posterior of the values at the places of a variational model. Of u itself or, whitened, of
 -- v = L^-1 u, whose prior is N(0, I), with K_zz = L L'.
---   full      natural parameters: precision = S^-1 (m, m) and shift = S^-1 mean (m), which natural gradients move
+--   full      natural parameters: precision = S^-1 (m, m) and shift = S^-1 mean (m)
 --   diagonal  mean and scale (m): S = diag(scale^2)
 --   low_rank  mean, scale and weights (m, rank): S = diag(scale^2) + weights weights'
+-- Natural gradients (gp/svgp/natural.lua) move all of these but the weights.
 -- Of C latent functions, which q takes as independent, all have a first axis C; they are whitened.
 local core <const> = require "gibbous.core"
 local counted <const> = require "gibbous.counted"
@@ -24,6 +25,8 @@ local Variational <const> = {__name = "gibbous.variational"}
 local M <const> = {}
 
 local BOXES <const> = {full = {"shift", "precision"}, diagonal = {"mean", "scale"}, low_rank = {"mean", "scale", "weights"}}
+-- Of those, the ones that natural gradients move, in the order of M.put.
+local NATURAL <const> = {full = {"precision", "shift"}, diagonal = {"mean", "scale"}, low_rank = {"mean", "scale"}}
 local PUBLIC <const> = {kind = true, whiten = true, count = true, shift = true, precision = true, mean = true, scale = true,
   weights = true, latents = true}
 
@@ -91,8 +94,9 @@ end
 
 local function squares(v) return (v * v):sum() end
 
---- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients; latents: C, which
--- is then the first axis of a and of half(U). at: {L}.
+--- {a (m), the mean of v; half(U) (.., c) with U'S U = half'half, for U (m, c); kl ()}, lazy and with gradients; logdet: of S, of
+-- diagonal and low-rank q; spread(U) = S U, of whitened full and diagonal q; latents: C, then the first axis of a, half(U) and
+-- spread(U). at: {L}.
 local forms <const> = {}
 
 function forms.full(f, at)
@@ -102,7 +106,8 @@ function forms.full(f, at)
   --- R^-1 U.
   local function half(U) return triangular_solve(R, f.latents and U:expand(f.latents, table.unpack(U.shape)) or U) end
   local a <const> = core.solve_chol(R, t)
-  return {R = R, a = a, precision = P, shift = t, half = half, latents = f.latents,
+  local function spread(U) return triangular_solve(R, half(U), {transposed = true}) end
+  return {R = R, a = a, precision = P, shift = t, half = half, spread = spread, latents = f.latents,
     kl = (squares(half(core.eye(f.count))) + (a * a):sum() - f.count * (f.latents or 1) + 2 * R:diagonal():log():sum()) / 2}
 end
 
@@ -129,24 +134,49 @@ local function by_factors(f, at, weights)
       + (weights and squares(triangular_solve(at.L, weights)) or 0)
     logdet = logdet - 2 * at.L:diagonal():log():sum()
   end
-  return {a = a, half = half, latents = f.latents, kl = (trace + (a * a):sum() - f.count * (f.latents or 1) - logdet) / 2}
+  return {a = a, half = half, logdet = logdet, latents = f.latents,
+    kl = (trace + (a * a):sum() - f.count * (f.latents or 1) - logdet) / 2}
 end
 
-function forms.diagonal(f, at) return by_factors(f, at) end
+function forms.diagonal(f, at)
+  local out <const>, s <const> = by_factors(f, at), f.scale.value
+  function out.spread(U) return (s * s):unsqueeze(-1) * (f.latents and U:unsqueeze(1) or U) end
+  return out
+end
 
 function forms.low_rank(f, at) return by_factors(f, at, f.weights.value) end
 
 function M.at(q, at) return forms[q.kind](fields(q), at) end
 
---- Sets a full q from whitened natural parameters and L of K_zz, plain values.
-function M.put(q, precision, shift, L)
-  local f <const>, back <const> = fields(q), {transposed = true}
-  if not f.whiten then
-    local half <const> = triangular_solve(L, precision, back)
-    precision, shift = triangular_solve(L, half:t(), back):detach(), triangular_solve(L, shift, back):detach()
-    core.eval(precision, shift)
+--- The natural parameters of v as those of u.
+local function of_values(precision, shift, L)
+  local back <const> = {transposed = true}
+  local half <const> = triangular_solve(L, precision, back)
+  local P <const>, t <const> = triangular_solve(L, half:t(), back):detach(), triangular_solve(L, shift, back):detach()
+  core.eval(P, t)
+  return P, t
+end
+
+--- Gives q new values, plain: {precision, shift, L}, whitened, of a full q; {mean, scale} of the others, or {mean}; those of
+-- them that are fixed stay.
+function M.put(q, new)
+  local f <const> = fields(q)
+  if f.kind == "full" then
+    local P, t = new[1], new[2]
+    if not f.whiten then P, t = of_values(P, t, new[3]) end
+    f.precision.raw, f.shift.raw = P, t
+    return
   end
-  f.precision.raw, f.shift.raw = precision, shift
+  for i, name in ipairs(NATURAL[f.kind]) do
+    if new[i] and not f[name].fixed then f[name].value = new[i] end
+  end
+end
+
+--- The set of parameters that natural gradients move.
+function M.natural(q)
+  local out <const> = {}
+  for _, name in ipairs(NATURAL[q.kind]) do out[q[name]] = true end
+  return out
 end
 
 store.class("gibbous.variational", {
