@@ -107,7 +107,7 @@ local function true_step(p, now, g, w)
   return (g - now.a - w * moved):eval(), moved
 end
 
---- The step of a and f by W, at least 0, and B. By a factor a = W^1/2 B^-1 (W^1/2 (f - m) + g / W^1/2), in which nothing as large as
+--- The step of a and f by W, at least 0, and B. By a factor a = W^1/2 B^-1 (W^1/2 (f - m) + g / W^1/2), where nothing as large as
 -- W cancels; g / W^1/2 would be most of what a solver's tolerance refers to.
 local function step_by(p, now, g, w, solver, found)
   local sw <const> = core.maximum(w:sqrt(), solver and 0 or DIVISOR):eval()

@@ -85,8 +85,8 @@ end
 
 -- Steps -----------------------------------------------------------------------------------------------------------------------
 
---- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the listed parameters, and q after a
--- natural step of this rate, with its reach (svgp/damped.lua).
+--- The tensors of a step on these rows: -ELBO, and 'value', the same with priors, its slopes by the listed parameters, and q after
+-- a natural step of this rate, with its reach (svgp/damped.lua).
 function M.tensors(self, list, x, y, noise, scale, rate)
   local value, q <const>, reach <const> = elbo.step(self, x, y, scale, rate, noise)
   local own <const> = value
