@@ -3,7 +3,7 @@
 -- A natural step takes log p for the parabola that it is near the present f of each row. Where that parabola has its peak far away,
 -- as of a count of 1e8 at f = 0, log p is another function there: the step may end where its rate e^f overflows. So a step with
 -- such a row is taken whole only where it raises the ELBO of the batch; else a half of it, a quarter, ... on the line of the
--- natural parameters, which starts uphill.
+-- parameters of q, which starts uphill.
 local elbo <const> = require "gibbous.gp.svgp.elbo"
 local model <const> = require "gibbous.gp.model"
 local raised <const> = require "gibbous.base.raised"
