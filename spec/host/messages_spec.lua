@@ -113,7 +113,7 @@ describe("a traceback", function()
   end)
 
   it("is whole for who works on the library", function()
-    assert.matches("\n\tgibbous/options.lua:%d+: in ", errors(code, "GIBBOUS_LUA_DIR=lualib"))
+    assert.matches("\n\tgibbous/base/options.lua:%d+: in ", errors(code, "GIBBOUS_LUA_DIR=lualib"))
   end)
 end)
 

@@ -114,11 +114,11 @@ local svgp = {}
 ---@field patience? number  of "adam", epochs: the fit ends where the mean ELBO of the batches of so many is no better than that of as many before
 ---@field seed? integer  of the order of rows, of "lbfgs" of its starts; default: 0
 ---@field polish? boolean  of "adam", false: no last pass, which with Gaussian noise makes q the best there is, of "low_rank" its mean; default: true
----@field tol? number  of "lbfgs", as ftol, restarts, starts, resume: as of gb.gp.exact
----@field ftol? number
----@field restarts? integer
----@field starts? table[]
----@field resume? gibbous.info
+---@field tol? number  of "lbfgs": stops where the largest element of the gradient is below; default: 1e-5
+---@field ftol? number  of "lbfgs": stops where the value changes by less than this share of itself; default: 1e-9
+---@field restarts? integer  of "lbfgs": extra starts
+---@field starts? table[]  of "lbfgs": {{["kernel.lengthscale"] = 0.1}, ...}: further starts, each the first one but for these values
+---@field resume? gibbous.info  of "lbfgs": of a fit that was interrupted or reached its steps: it goes on, as if it had not ended
 ---@field on_step? fun(s: table): boolean?  gets {step, value}, -ELBO by the batch, of "lbfgs" of all rows with gradient_norm, and stops the fit by returning false
 ---@field missing? "error"|"mask"  NaN in y raises, or its rows are left out; default: "error"
 ---@field budget? integer|string  bytes or "1 GiB": every step is planned within it, or refused
