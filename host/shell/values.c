@@ -24,7 +24,7 @@ static int call_print (lua_State *L) {
   return 0;
 }
 
-/* A value as the prompt displays it, on top: by gibbous.inspect at 'inspect', 0: as tostring does. */
+/* A value as the prompt displays it, on top: by gibbous.text.inspect at 'inspect', 0: as tostring does. */
 static void push_displayed (lua_State *L, int value, int inspect) {
   if (inspect == 0) {
     luaL_tolstring(L, value, NULL);

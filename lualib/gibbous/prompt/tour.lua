@@ -21,7 +21,7 @@ M.steps = {
   {"An error says what is wrong, and what to write instead.",
     "gb.gp.exact{kernel = gb.kernels.rbf{}, nois = 0.1}"},
   {"Every name explains itself; Tab completes; :help lists the commands of the prompt.",
-    "print(require \"gibbous.help\" \"gb.gp.exact\")", "?gb.gp.exact"},
+    "print(require \"gibbous.commands.help\" \"gb.gp.exact\")", "?gb.gp.exact"},
 }
 
 local PROMPT <const> = "Enter runs it, q ends: "
