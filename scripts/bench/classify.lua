@@ -1,6 +1,7 @@
 -- Classification and counts: NLPD and accuracy of gb.gp.classifier and gb.gp.laplace on held-out rows, beside GPyTorch's
 -- variational models on the same rows.
 -- Run: build/gibbous scripts/bench/classify.lua --python peers/bin/python [--sklearn peers/bin/python] [--digits 600] [--seed 0]
+--   [--inference auto|laplace|svgp]
 -- python: one with torch and gpytorch; sklearn: one with scikit-learn, by default the same. Sets: breast_cancer (569 x 30, two
 -- classes, 30 % held out) and digits (1,797 x 64, ten classes, --digits rows to train on) of scikit-learn, inputs standardised on
 -- the training rows; counts (400 x 2 to train on, 400 held out) drawn from a Poisson model by the seed.
@@ -10,7 +11,7 @@ local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local support <const> = require "support"
 
-local o <const> = support.options{python = "", sklearn = "", digits = 600, seed = 0}
+local o <const> = support.options{python = "", sklearn = "", digits = 600, seed = 0, inference = "auto"}
 assert(o.python ~= "", "--python: a Python with torch, gpytorch and scikit-learn (scripts/bench/peers/README.md)")
 
 local folder <const> = os.tmpname() .. ".d"
@@ -54,7 +55,7 @@ local function model(kind)
   if kind == "poisson" then
     return gb.gp.laplace{kernel = gb.kernels.rbf{}, mean = gb.means.constant(), likelihood = gb.likelihoods.poisson()}
   end
-  return gb.gp.classifier{kernel = kernel, mean = kind == "bernoulli" and gb.means.constant() or nil}
+  return gb.gp.classifier{kernel = kernel, mean = kind == "bernoulli" and gb.means.constant() or nil, inference = o.inference}
 end
 
 local function compare(name, kind, train, test)

@@ -14,7 +14,8 @@ local M <const> = {}
 -- The distance to the peak of a row's parabola, in units of f, from which a step is looked at; halvings of one.
 local FAR <const>, HALVINGS <const> = 10, 60
 
---- -ELBO of a batch at the present q, a number; NaN where q is none. b: {x, y, noise, scale}.
+--- The number -ELBO of a batch at the present q. It is NaN if q has no factor, so that its covariance is not positive definite.
+-- b: {x, y, noise, scale}.
 local function value_of(self, b, realise)
   local value <const> = elbo.negative(self, b.x, b.y, b.scale, b.noise):detach()
   local ok <const>, err <const> = pcall(realise, value)

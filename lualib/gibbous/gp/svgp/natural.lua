@@ -35,7 +35,7 @@ local pull <const>, push <const> = M.pull, M.push
 
 -- Steps ---------------------------------------------------------------------------------------------------------------------------
 
---- The mean after a step along a direction, which is 'up' times the slope by the mean: both as q has them.
+--- The mean of q after a step along 'direction', uphill by 'slope', that of the ELBO by this mean.
 local function moved_mean(q, at, p, r, rate, slope, direction)
   local v <const> = q.whiten and direction or triangular_solve(at.L, direction)
   local seen <const> = pull(p.U, v, q.latents)
