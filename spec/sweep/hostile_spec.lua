@@ -198,3 +198,27 @@ describe("a store", function()
     end
   end)
 end)
+
+describe("a store that several processes begin at once", function()
+  local OPEN <const> = [[local sqlite <const> = require "gibbous.sweep.store.sqlite"
+    while not io.open "%s/go" do end
+    sqlite.open("%s", "create"):close()]]
+
+  it("is opened by each", function()
+    for _ = 1, 10 do
+      local folder <const> = os.tmpname()
+      os.remove(folder)
+      core.make_folder(folder)
+      local list <const> = {}
+      for i = 1, 4 do
+        list[i] = core.child({process.binary, "-e", OPEN:format(folder, folder)}, nil, ("%s/%d.txt"):format(folder, i))
+      end
+      core.wait({}, 0.06)                                     -- all of them are at the loop
+      write(folder .. "/go", "")
+      for i, child in ipairs(list) do
+        assert.equal(0, child:reap().exit, read(("%s/%d.txt"):format(folder, i)))
+      end
+      os.execute("rm -r " .. folder)
+    end
+  end)
+end)

@@ -47,10 +47,23 @@ local function check_version(self)
   end
 end
 
+local PATIENCE <const>, TURN <const> = 30, 0.02          -- seconds: to wait for others that open the file, and at most at a time
+
+--- Takes the database to WAL mode. SQLite refuses this at once where two connections to a new file do it together.
+local function write_ahead(db)
+  local deadline <const> = core.clock() + PATIENCE
+  while true do
+    local ok <const>, why <const> = pcall(db.run, db, "PRAGMA journal_mode = WAL")
+    if ok then return end
+    if not tostring(why):find("database is locked", 1, true) or core.clock() >= deadline then error(why, 0) end
+    core.wait({}, TURN * (1e4 * core.clock() % 1))            -- others wait another time
+  end
+end
+
 --- The database; where its folder cannot be written and it was closed well, as a file that nobody writes.
 local function open_database(path, mode)
   local db <const> = core.database(path, mode)
-  if mode ~= "read" then db:run "PRAGMA journal_mode = WAL" end
+  if mode ~= "read" then write_ahead(db) end
   local ok <const>, why <const> = pcall(db.run, db, "PRAGMA synchronous = NORMAL")
   if ok then return db end
   local words <const> = tostring(why)
