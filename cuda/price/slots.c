@@ -1,6 +1,6 @@
 /* slots.c - the instructions that a generated kernel issues a pair, by instruction of the fold. For products of kernels,
 ** LSE and ARG* they are within 3 % of what a disassembler counts in the loops for sm_90 (the table of docs/guide/cuda.md,
-** which tests/cuda/test_price.c has); other ops are estimates. Every instruction of a thread takes a slot, those of f64 have
+** which tests/cuda/price/test_price.c has); other ops are estimates. Every instruction of a thread takes a slot, those of f64 have
 ** units of their own. */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 --- gb.kmeans over several devices whose memory the host reads, and over rows in files that are larger than the limit: bits, bytes
--- of each account, budgets by name. tests/cuda/kmeans_spec.lua has the same on GPUs.
+-- of each account, budgets by name. tests/cuda/specs/kmeans_spec.lua has the same on GPUs.
 local core <const> = require "gibbous.core"
 local gb <const> = require "gibbous"
 local process <const> = require "spec.process"

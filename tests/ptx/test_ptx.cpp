@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cuda_emulation/internal.h"
-#include "cuda_emulation/test.h"
+#include "cuda_emulation/tests/test.h"
 
 /* A kernel of 32 threads with registers of all types, whose thread 0 stores %rd0, which the body gives a value. */
 static std::string kernel_of (const std::string &body, const std::string &before = "") {
