@@ -516,9 +516,9 @@ static void an_entry_has_its_time_directory_duration_and_end (void **state) {
   assert_int_equal(gb_history_read(path, &h, &err), GB_OK);
   assert_int_equal(h.n, 4);
   assert_int_equal(h.damaged, 0);
-  const gb_history_entry *old = &h.entry[0], *x = &h.entry[1], *y = &h.entry[2], *killed = &h.entry[3];
-  assert_string_equal(old->text, "of an older version");
-  assert_true(old->began == 0 && old->end == GB_END_UNKNOWN && *old->directory == '\0');
+  const gb_history_entry *older = &h.entry[0], *x = &h.entry[1], *y = &h.entry[2], *killed = &h.entry[3];
+  assert_string_equal(older->text, "of an older version");
+  assert_true(older->began == 0 && older->end == GB_END_UNKNOWN && *older->directory == '\0');
   assert_string_equal(x->text, "x = 1");
   assert_string_equal(x->directory, getcwd(here, sizeof here));
   assert_true(fabs(x->began - (double)time(NULL)) < 100 && x->seconds == 1.5 && x->end == GB_END_OK);
