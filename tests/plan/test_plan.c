@@ -268,6 +268,25 @@ static void a_cache_that_cannot_be_found_again_is_swept (void **unused) {
   plan_end();
 }
 
+/* A held value is a leaf to evaluation, of any number of inputs. */
+static void a_cache_of_a_held_value_is_swept (void **unused) {
+  (void)unused;
+  plan_begin(LIMIT);
+  const gb_ledger *l = &fx.device.ledger;
+  gb_node *x = leaf1(1000), *value = leaf1(1000);
+  gb_node *h = BUILD(gb_node_hold, map1(GB_OP_TANH, x), &value->out[0].tensor, 0);
+  gb_node *y = sum_all(named(map1(GB_OP_EXP, h), "cache"));
+  assert_int_equal(gb_node_reads(h), 0);
+  OK(gb_eval(fx.g, 1, &y, &fx.err));
+  gb_cache_sweep(fx.g);
+  assert_int_equal(l->by_purpose[GB_MEM_CACHE], 8000);
+  while (fx.n > 0) gb_node_unref(fx.held[--fx.n]);
+  gb_cache_sweep(fx.g);
+  assert_int_equal(l->by_purpose[GB_MEM_CACHE], 0);
+  assert_int_equal(fx.g->nnodes, 0);
+  plan_end();
+}
+
 static void a_failure_leaves_only_finished_caches (void **unused) {
   (void)unused;
   plan_begin(LIMIT);
@@ -528,6 +547,7 @@ int main (void) {
       cmocka_unit_test(a_cache_that_is_asked_for_counts),
       cmocka_unit_test(before_a_refusal_the_owner_collects),
       cmocka_unit_test(a_cache_that_cannot_be_found_again_is_swept),
+      cmocka_unit_test(a_cache_of_a_held_value_is_swept),
       cmocka_unit_test(a_failure_leaves_only_finished_caches),
       cmocka_unit_test(wherever_an_allocation_fails_nothing_is_left_behind),
       cmocka_unit_test(unbound_leaves_are_named),

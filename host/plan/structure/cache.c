@@ -107,10 +107,10 @@ void gb_cache_pin (gb_graph *g, gb_node *n, int output) {
   forget(g->plans, e);
 }
 
-/* A leaf that only cached expressions hold can never be named again, so what depends on it is never found
-** again; unless the cached node itself, or something above it, is still held from outside. What depends on
-** a replaced version of a parameter goes in any case: only a handle to the past could ask for it, and it
-** can be computed again. */
+/* A leaf that only cached expressions hold, or a held value, can never be named again, so what depends on it
+** is never found again; unless the cached node itself, or something above it, is still held from outside.
+** What depends on a replaced version of a parameter goes in any case: only a handle to the past could ask for
+** it, and it can be computed again. */
 typedef struct reach {
   size_t edges; /* counts that come from within the cached expressions */
   bool held, lost, stale;
@@ -127,7 +127,7 @@ static void mark_reach (gb_plan_context *c, gb_node **order, size_t count, reach
   }
   for (size_t i = 0; i < count; i++) { /* inputs first */
     const gb_node *n = order[i];
-    if (n->nin == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
+    if (gb_node_reads(n) == 0) r[i].lost = !r[i].held && gb_ops[n->op].kind != GB_KIND_GEN;
     r[i].stale = (n->flags & GB_NODE_STALE) != 0;
     for (int k = 0; k < gb_node_reads(n); k++) {
       r[i].lost |= r[n->in[k]->index].lost;
