@@ -60,6 +60,15 @@ describe("the report of a fit", function()
     assert.same({}, held.active_bounds)
   end)
 
+  it("takes no small unit for a bound: 0 is near beside where a parameter began", function()
+    for _, o in ipairs{{steps = 500}, {steps = 500, method = "adam"}} do
+      assert.same({}, gb.gp.exact{kernel = K.rbf{}}:fit(x * 1e-13, y * 1e-16, o).active_bounds)
+      assert.same({}, gb.gp.svgp{kernel = K.rbf{}, inducing = 5}:fit(x * 1e-13, y * 1e-16, {steps = 3}).active_bounds)
+    end
+    local still <const> = gb.gp.exact{kernel = K.rbf{}, standardize = true}:fit(x, 0 * y + 5)
+    assert.matches("at a bound: kernel.variance, likelihood.noise", tostring(still))
+  end)
+
   it("hands each step what it knows", function()
     local seen <const> = {}
     model{solver = gb.solvers.cg{tol = 1e-8}}:fit(x, y, {steps = 3, on_step = function(s) seen[#seen + 1] = s end})
