@@ -59,6 +59,14 @@ local refusals <const> = {
    "nan: fit: y: 2 values are not finite, the first in row 2; missing = \"mask\" leaves such rows out"},
   {"model:fit(gb.ones(2), gb.tensor{1, 1 / 0})", "nan: fit: y: the value in row 2 is not finite"},
   {"model:fit(3, gb.ones(2))", "option: fit: x must be a tensor, got number"},
+  {"model:fit(gb.ones(2), {'a', 'b'})",
+   "option: fit: y must be a tensor, got a list of text, whose entry 1 is 'a'; gb.gp.classifier takes labels"},
+  {"gb.gp.exact(K.rbf{})", "option: gb.gp.exact: options must be a table, got kernel: it has a name, {kernel = ...}"},
+  {"gb.gp.sgpr{kernel = K.rbf{}, inducing = {{0, 1}}}", "option: gb.gp.sgpr: inducing is needed: a number of points, "
+   .. "inducing = 500, or places (m, d); got a list: gb.tensor(list) makes one of it"},
+  {"gb.gp.auto{kernel = K.rbf{}}:predict(gb.ones(2))", "option: an automatic model has no field 'predict': m = a:fit(x, y) gives "
+   .. "the model that was chosen, which has what models have"},
+  {"gb.means.constant{}", "option: the value is given as it is, a number or a gb.param, got an empty table; without one it is 0"},
   {[[model:fit(gb.ones(2), "x")]], "option: fit: y must be a tensor, got string"},
   {"model:fit(gb.ones(2, 2, 2), gb.ones(2))", "shape: fit: x must be (n) or (n, d), got shape 2x2x2"},
   {[[model:fit(gb.ones(2, {dtype = "i64"}), gb.ones(2))]],
@@ -153,7 +161,7 @@ local refusals <const> = {
    "nan: condition: y is infinite in 2 cells, the first in row 1, task 2"},
   {[[multi:condition(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]]
     .. [[:fit(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]],
-   "shape: fit: there are no values to fit"},
+   "shape: fit: there are no values to fit: y is NaN throughout"},
   {[[multi:score(gb.ones(2), gb.full({2, 2}, 0 / 0), {missing = "mask"})]], "shape: score: there are no values to score"},
   {"gb.gp.multitask{kernel = K.white{}, tasks = 2}",
    "option: gb.gp.multitask: white noise belongs into noise, one variance per task, not into the kernel"},

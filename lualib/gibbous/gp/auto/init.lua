@@ -47,7 +47,8 @@ local function fields(a) return rawget(a, "_fields") end
 
 function Auto:__index(key)
   if methods[key] then return methods[key] end
-  object.no_field("an automatic model", key, methods)
+  core.raise("option", ("an automatic model has no field '%s': m = a:fit(x, y) gives the model that was chosen, which has what "
+    .. "models have"):format(tostring(key)))
 end
 
 function Auto:__newindex(key)

@@ -137,6 +137,7 @@ function methods.fit(self, x, y, o)
     if x ~= nil then core.raise("option", "fit: resume: goes on with the data that the model holds: m:fit{resume = report}") end
     o = from.o
   end
+  optim.check(o, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   local left
