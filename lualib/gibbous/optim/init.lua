@@ -320,7 +320,8 @@ end
 --- Raises for checked options 'o' that the method has no use for. what: begins the message.
 function M.check(o, what)
   if o.lr and (o.method or "lbfgs") == "lbfgs" then
-    core.raise("option", ('%s: lr is of method = "adam" or "sgd"; with "lbfgs" a line search finds the length of steps'):format(what))
+    core.raise("option", ('%s: lr is of method = "adam" or "sgd"; with "lbfgs" a line search finds the length of steps'):format(
+      what))
   end
 end
 

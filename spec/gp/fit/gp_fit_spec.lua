@@ -460,6 +460,26 @@ describe("m:plan", function()
     assert.is_true(p.peak < n * n * 4)
   end)
 
+  it("needs shapes alone: gb.empty has the bytes of any data", function()
+    local rows <const>, values <const> = gb.rand(50, 2, {seed = 1}):eval(), gb.rand(50, {seed = 2}):eval()
+    local counts <const> = (10 * values):floor():eval()
+    for name, o in pairs{exact = {}, sgpr = {inducing = 8}, svgp = {inducing = 8},
+        laplace = {likelihood = gb.likelihoods.poisson()}} do
+      for _, scaled in ipairs{false, {x = true}} do
+        o.kernel, o.standardize = K.rbf{}, scaled
+        local function make() return gb.gp[name](o) end
+        local y <const> = name == "laplace" and counts or values
+        assert.equal(make():plan(rows, y).peak, make():plan(gb.empty(50, 2), gb.empty(50)).peak)
+      end
+    end
+    local two <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2}
+    assert.equal(two:plan(rows, rows).peak, two:plan(gb.empty(50, 2), gb.empty(50, 2)).peak)
+    raises("shape", "plan: x has 50 rows, y must be (50)", model().plan, model(), gb.empty(50, 2), gb.empty(40))
+    local holed <const> = gb.where(gb.range(1, 50):eq(1), 0 / 0, values)
+    raises("nan", "plan: y: the value in row 1 is not finite", model().plan, model(), rows, holed)
+    raises("option", "has no value", model().fit, model(), gb.empty(50, 2), gb.empty(50))
+  end)
+
   it("refuses what does not fit, and checks its arguments", function()
     local m <const> = model()
     local err <const> = raises("refused", "", m.plan, m, x, y, {budget = "4 KiB"})
