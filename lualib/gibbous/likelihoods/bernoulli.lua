@@ -44,8 +44,12 @@ local function averaged(self, mean, var)
     local z <const> = mean / (1 + var):sqrt()
     return z:ndtr(), (-z):ndtr()
   end
-  local one <const> = quadrature.expectation(links.logit.p, mean, var, self.points)
-  return one, quadrature.expectation(function(f) return links.logit.p(-f) end, mean, var, self.points)
+  local wide <const>, sd <const> = var:ge(quadrature.WIDE), core.maximum(var, quadrature.WIDE):sqrt():unsqueeze(1)
+  local function above(m)                                        -- p(f + e > 0), e logistic: the narrower one is averaged over
+    return core.where(wide, quadrature.with_logistic(function(f) return (f / sd):ndtr() end, m),
+      quadrature.expectation(links.logit.p, m, var, self.points))
+  end
+  return above(mean), above(-mean)
 end
 
 function form.predictive(self, mean, var)

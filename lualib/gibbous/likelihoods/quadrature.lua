@@ -67,6 +67,20 @@ function M.log_expectation(g, mean, var, points)
   return (w + g(f)):logsumexp(1)
 end
 
+-- Variances from which on averages over logistic noise take the place of averages over f; the step and the ends of their rule.
+M.WIDE = 0.7
+local STEP <const>, REACH <const> = 0.5, 38
+
+--- E g(mean + e), (...), lazy, for e of the standard logistic distribution, by the trapezoidal rule. g: smooth, as a normal
+-- distribution function is whose variance is M.WIDE at least.
+function M.with_logistic(g, mean)
+  local nodes <const>, weights <const> = {}, {}
+  for e = -REACH, REACH, STEP do
+    nodes[#nodes + 1], weights[#weights + 1] = e, STEP / (2 + math.exp(e) + math.exp(-e))
+  end
+  return (upright(weights, mean, mean.ndim) * g(mean:unsqueeze(1) + upright(nodes, mean, mean.ndim))):sum(1)
+end
+
 local STEPS <const>, NEAR <const> = 100, 1e-6      -- of the search for a maximum: at most, and in standard deviations
 
 --- Where g(f) - (f - mean)^2 / (2 var) is largest, and the standard deviation of the normal density of the same curvature there, at
