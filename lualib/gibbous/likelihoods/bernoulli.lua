@@ -44,12 +44,7 @@ local function averaged(self, mean, var)
     local z <const> = mean / (1 + var):sqrt()
     return z:ndtr(), (-z):ndtr()
   end
-  local wide <const>, sd <const> = var:ge(quadrature.WIDE), core.maximum(var, quadrature.WIDE):sqrt():unsqueeze(1)
-  local function above(m)                                        -- p(f + e > 0), e logistic: the narrower one is averaged over
-    return core.where(wide, quadrature.with_logistic(function(f) return (f / sd):ndtr() end, m),
-      quadrature.expectation(links.logit.p, m, var, self.points))
-  end
-  return above(mean), above(-mean)
+  return quadrature.sigmoid(mean, var, self.points), quadrature.sigmoid(-mean, var, self.points)
 end
 
 function form.predictive(self, mean, var)

@@ -81,6 +81,21 @@ function M.with_logistic(g, mean)
   return (upright(weights, mean, mean.ndim) * g(mean:unsqueeze(1) + upright(nodes, mean, mean.ndim))):sum(1)
 end
 
+--- E s(f), s(f) = 1 / (1 + e^-f), lazy: over f or, where it is wide, over e of p(f + e > 0).
+function M.sigmoid(mean, var, points)
+  local sd <const> = core.maximum(var, M.WIDE):sqrt():unsqueeze(1)
+  return core.where(var:ge(M.WIDE), M.with_logistic(function(f) return (f / sd):ndtr() end, mean),
+    M.expectation(function(f) return f:sigmoid() end, mean, var, points))
+end
+
+--- E s(f) (1 - s(f)), the density of f + e at 0, likewise.
+function M.sigmoid_slope(mean, var, points)
+  local v <const> = core.maximum(var, M.WIDE):unsqueeze(1)
+  local function density(f) return (-(f * f) / (2 * v)):exp() / (2 * math.pi * v):sqrt() end
+  return core.where(var:ge(M.WIDE), M.with_logistic(density, mean),
+    M.expectation(function(f) return f:sigmoid() * (-f):sigmoid() end, mean, var, points))
+end
+
 local STEPS <const>, NEAR <const> = 100, 1e-6      -- of the search for a maximum: at most, and in standard deviations
 
 --- Where g(f) - (f - mean)^2 / (2 var) is largest, and the standard deviation of the normal density of the same curvature there, at

@@ -171,6 +171,21 @@ describe("a likelihood", function()
     end
   end)
 
+  it("has the moments of a beta distribution whose mean is wide", function()
+    local l <const>, count <const> = L.beta{concentration = 5}, 200001
+    for _, v in ipairs{1e-8, 0.1, 0.7, 10, 400} do
+      local sd <const> = math.sqrt(v)
+      local f <const> = gb.linspace(0.3 - 10 * sd, 0.3 + 10 * sd, count)
+      local weight <const> = (-(f - 0.3) ^ 2 / (2 * v)):exp() * 20 * sd / (count - 1) / math.sqrt(2 * math.pi * v)
+      local m <const> = f:sigmoid()
+      local first <const> = (weight * m):sum():item()
+      local second <const> = (weight * (m * (1 - m) / 6 + (m - first) ^ 2)):sum():item()
+      local got <const> = l:predictive(gb.tensor{0.3}, gb.tensor{v})
+      near({first}, got.mean:totable(), 1e-9)
+      near({second}, got.var:totable(), 1e-9)
+    end
+  end)
+
   it("has the slopes of the log density of Student's distribution that is averaged", function()
     local scale <const>, df <const> = gb.param(0.05, {min = 0}), gb.param(4.0, {min = 1})
     local l <const> = L.student_t{scale = scale, df = df}
