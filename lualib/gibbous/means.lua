@@ -100,6 +100,9 @@ local function unbounded(v, name)
     core.raise("option", ("the %s is given as it is, a number or a gb.param, not as an option: %s = %s"):format(name, name,
       options.shown(v[name])))
   end
+  if type(v) == "table" and getmetatable(v) == nil and next(v) == nil then
+    core.raise("option", ("the %s is given as it is, a number or a gb.param, got an empty table; without one it is 0"):format(name))
+  end
   if param.is(v) then return param.hyper(v, name) end
   return param.set_open(param.hyper(v or 0, name, {name = name}), v == nil)
 end

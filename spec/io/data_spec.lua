@@ -567,9 +567,8 @@ describe("what gb.data says, to the letter", function()
       assert.equal(("cannot find '%s' in ., /nonexistent (GIBBOUS_DATA adds directories)"):format(name),
         with("/nonexistent", function() return raises("io", "", gb.data.read, name).message end))
     end)
-    for _, f in ipairs{"read", "set", "write"} do
-      local ok <const>, err <const> = pcall(gb.data[f], {})
-      assert.same({false, true}, {ok, err:find(("bad argument #1 to '%s' (string expected, got table)"):format(f), 1, true) ~= nil})
+    for f, argument in pairs{read = "path", write = "path", set = "name", info = "name"} do
+      raises("option", ("%s: expected a %s, got table; gb.data.%s("):format(f, argument, f), gb.data[f], {})
     end
   end)
 

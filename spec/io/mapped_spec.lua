@@ -158,9 +158,7 @@ describe("gb.data.map", function()
     bad("format", "0 or 1 expected for element 3, got 9", npy("|b1", false, "4,", "\0\1\9\0"))
     bad("format", "the data begin at byte 132, which is no multiple of the 8 bytes of an element: gb.data.read reads it",
       npy("<f8", false, "1,", doubles{1}, 4))
-    local ok <const>, err <const> = pcall(gb.data.map, 3)
-    assert.is_false(ok)
-    assert.matches("string expected, got number", tostring(err))
+    bad("option", "map: expected a path, got 3; gb.data.map(path)", 3)
   end)
 
   it("says when the file has become shorter", function()

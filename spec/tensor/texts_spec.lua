@@ -187,7 +187,7 @@ local texts <const> = {
   {"gb.plot.training{}", "option: gb.plot.training: the report of a fit with steps is needed, local info = m:fit(x, y), "
    .. "or a list of the steps that on_step gets; got table"},
   {"gb.load \"nosuch\"", "io: cannot open 'nosuch': No such file or directory"},
-  {"gb.load(3)", "bad argument #1 to 'load' (string expected, got number); gb.load(path)"},
+  {"gb.load(3)", "option: load: expected a path, got 3; gb.load(path)"},
   {"gb.grad(gb.ones(2):sum(), gb.ones(2))",
    'option: grad: the result does not depend on the tensor 2 (text:1); unused = "zero" gives zeros for it'},
   {"gb.bench(print, {runs = -1})", "option: gb.time: option 'runs' must be a whole number, 0 or more, got number -1"},

@@ -146,7 +146,9 @@ function M.parse(given, spec, what)
   if given == nil then return {} end
   local meta <const> = type(given) == "table" and getmetatable(given)
   if type(given) ~= "table" or core.as_tensor(given) ~= nil or type(meta) == "table" and meta.__name then
-    core.raise("option", ("%s: options must be a table, got %s"):format(what, M.shown(given)))
+    local kind <const> = core.type(given)
+    core.raise("option", ("%s: options must be a table, got %s%s"):format(what, M.shown(given),
+      spec[kind] and (": it has a name, {%s = ...}"):format(kind) or ""))
   end
   local names <const>, out <const> = {}, {}
   for name in pairs(given) do names[#names + 1] = name end

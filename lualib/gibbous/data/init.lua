@@ -166,7 +166,7 @@ end
 -- unpacked to packed bytes; 1000 unless it is given); dtype of the floats of .npy, .npz and .safetensors; query, of an SQLite file.
 -- A relative path is looked for beside the script and in GIBBOUS_DATA, too. Errors name file and line.
 function M.read(path, opts)
-  subject.path(path, 1, "gb.data.read(path)")
+  subject.path(path, "gb.data.read(path)")
   local o <const> = options.parse(opts, read_spec, "gb.data.read")
   local full <const> = find(path)
   local format <const> = format_of(full)
@@ -186,7 +186,7 @@ end
 -- evaluation looks whether it has become shorter, and raises; bytes that go while they are read end the process (SIGBUS). A
 -- relative path is looked for as gb.data.read does. Errors: io, format (what cannot be mapped gb.data.read reads).
 function M.map(path)
-  subject.path(path, 1, "gb.data.map(path)")
+  subject.path(path, "gb.data.map(path)")
   local full <const> = find(path)
   if format_of(full) ~= "npy" then
     core.raise("format", ("%s: only .npy files are mapped; gb.data.read reads it"):format(full))
@@ -241,7 +241,7 @@ end
 -- by name, equal ones as equal bytes; .csv, .json (a list of objects) and .jsonl (an object a line, NaN as null) a frame. The
 -- file is there whole or not at all: after any failure the old one is as it was. o: metadata of .safetensors, strings by name.
 function M.write(path, v, opts)
-  subject.path(path, 1, "gb.data.write(path, x)")
+  subject.path(path, "gb.data.write(path, x)")
   local o <const> = options.parse(opts, {metadata = is_plain}, "gb.data.write")
   if path:match "%.safetensors$" then return write_tensors(path, v, o.metadata or nil) end
   if o.metadata then core.raise("option", "gb.data.write: only .safetensors files have metadata") end
@@ -277,14 +277,14 @@ M.kfold, M.stratified, M.time_ordered = folds.kfold, folds.stratified, folds.tim
 -- train, test = set:split(i, {standardize = true}). Looked for as NAME/data.csv.gz in the places of gb.data.places().
 -- o: dtype "f64"|"f32", that of gb.config unless it is given.
 function M.set(name, opts)
-  subject.path(name, 1, "gb.data.set(name)")
+  subject.path(name, "gb.data.set(name)")
   return sets.load(name, opts, M)
 end
 
 --- What is known of a data set: .title .licence (SPDX, or words) .citation .source .n .d .sha256, and .path where it is found.
 -- Files citation.txt and licence.txt in a set's folder say what is known of it. Nothing is downloaded.
 function M.info(name)
-  if type(name) ~= "string" then error(("bad argument #1 to 'info' (string expected, got %s)"):format(type(name)), 2) end
+  subject.path(name, "gb.data.info(name)")
   local info <const> = sets.info(name, M)
   return info
 end

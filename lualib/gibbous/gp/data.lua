@@ -61,7 +61,9 @@ end
 function M.observations(y, what)
   local t <const> = core.as_tensor(y)
   if t == nil then
-    core.raise("option", ("%s: y must be a tensor, got %s"):format(what, columns.got(y)))
+    local labels <const> = type(y) == "table" and type(y[1]) == "string" and tonumber(y[1]) == nil
+    core.raise("option", ("%s: y must be a tensor, got %s%s"):format(what, columns.got(y),
+      labels and "; gb.gp.classifier takes labels" or ""))
   end
   return t
 end

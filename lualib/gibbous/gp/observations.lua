@@ -70,7 +70,10 @@ function M.take(self, x, y, what, missing, left)
   local xs <const>, ys <const>, kept <const> = form.check(self, x, y, what, missing)
   named.carry(x, xs)
   named.carry(y, ys)
-  if form.count(ys) == 0 then core.raise("shape", ("%s: %s to fit"):format(what, form.nothing), {empty = true}) end
+  if form.count(ys) == 0 then
+    local gone <const> = #core.as_tensor(y) > 0 and ": y is NaN throughout" or ""
+    core.raise("shape", ("%s: %s to fit%s"):format(what, form.nothing, gone), {empty = true})
+  end
   model.attempt(self, function()
     frames.remember(self, xs, ys, left)
     local own_x <const>, own_y <const> = scaling.take(self, xs, ys, what)

@@ -143,7 +143,7 @@ function M.of(o, what)
   end
   if v == nil or core.as_tensor(v) == nil then
     core.raise("option", ("%s: inducing is needed: a number of points, inducing = 500, or places (m, d); got %s"):format(what,
-      v == nil and "none" or options.got(v)))
+      v == nil and "none" or type(v) == "table" and columns.got(v) or options.got(v)))
   end
   if o.select then core.raise("option", what .. ": select chooses points by their number; these are given") end
   if param.is(v) then

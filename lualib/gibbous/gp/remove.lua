@@ -12,6 +12,9 @@ local update_record <const> = require "gibbous.gp.update_record"
 local function listed(rows)
   if options.integral(rows) then return {rows} end
   local t <const> = core.as_tensor(rows)
+  if t and t.dtype == "bool" then
+    core.raise("option", "remove: numbers of rows are needed, got a tensor of bool: mask:nonzero():reshape(-1) has the numbers")
+  end
   if t and t.ndim == 1 then return t:totable() end
   if type(rows) == "table" and t == nil and getmetatable(rows) == nil then return rows end
   core.raise("option", ("remove: numbers of rows are needed, a list or a tensor (k), got %s"):format(

@@ -61,7 +61,7 @@ M.methods = methods
 ---@param opts {data: boolean, caches: boolean}?
 function methods.save(self, path, opts)
   local o <const> = options.parse(opts, SPEC, "save")
-  subject.path(path, 1, "m:save(path)")
+  subject.path(path, "m:save(path)")
   local f <const> = model.fields(self)
   local inner <const>, class <const> = model.core(self), model.class(self)
   local g <const> = model.fields(inner)

@@ -208,7 +208,7 @@ end
 ---@return gibbous.gp.exact|gibbous.gp.multitask
 function M.load(path, opts)
   local o <const> = options.parse(opts, SPEC, "gb.load")
-  subject.path(path, 1, "gb.load(path)")
+  subject.path(path, "gb.load(path)")
   if (o.x == nil) ~= (o.y == nil) and not frames.is(o.x) then core.raise("option", "load: x and y are given together") end
   local described <const>, tensors <const> = open(path)
   local ok <const>, m <const> = pcall(rebuilt, described, tensors, o)

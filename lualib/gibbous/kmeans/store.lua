@@ -13,7 +13,7 @@ return function(class)
   function class.methods.save(self, path, opts)
     local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store.classes"
     options.parse(opts, {}, "save")
-    subject.path(path, 1, "km:save(path)")
+    subject.path(path, "km:save(path)")
     local f <const>, w <const> = class.fields(self), store.writer()
     local o <const>, facts <const> = {}, {}
     for key, v in store.sorted(f.o) do

@@ -44,8 +44,7 @@ local function averaged(self, mean, var)
     local z <const> = mean / (1 + var):sqrt()
     return z:ndtr(), (-z):ndtr()
   end
-  local one <const> = quadrature.expectation(links.logit.p, mean, var, self.points)
-  return one, quadrature.expectation(function(f) return links.logit.p(-f) end, mean, var, self.points)
+  return quadrature.sigmoid(mean, var, self.points), quadrature.sigmoid(-mean, var, self.points)
 end
 
 function form.predictive(self, mean, var)

@@ -3,6 +3,7 @@
 local class <const> = require "gibbous.likelihoods.class"
 local core <const> = require "gibbous.core"
 local parameters <const> = require "gibbous.likelihoods.parameters"
+local quadrature <const> = require "gibbous.likelihoods.quadrature"
 local random <const> = require "gibbous.likelihoods.random"
 local rows <const> = require "gibbous.likelihoods.rows"
 
@@ -43,6 +44,13 @@ end
 function form.moments(self, f)
   local c <const> = parameters.value(self, "concentration", f)
   return f:sigmoid(), f:sigmoid() * (-f):sigmoid() / (1 + c)
+end
+
+function form.predictive(self, mean, var)
+  local m <const>, rest <const> = quadrature.sigmoid(mean, var, self.points), quadrature.sigmoid(-mean, var, self.points)
+  local slope <const> = quadrature.sigmoid_slope(mean, var, self.points)
+  local c <const> = parameters.value(self, "concentration", mean)
+  return {mean = m, var = slope / (1 + c) + core.maximum(m * rest - slope, 0)}
 end
 
 function form.scales(_, y)

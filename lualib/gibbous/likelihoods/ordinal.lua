@@ -76,10 +76,11 @@ local links <const> = {
   },
 }
 
---- log p(y | f) for cut points below and above each y: (n), and f (..., n); scale: of cut points less f.
-local function log_interval(self, f, y, scale)
+--- log p(y | f) for cut points below and above each y: (n), and f (..., n); scale: of cut points less f; name: of the link, nil:
+-- that of the likelihood.
+local function log_interval(self, f, y, scale, name)
   local K <const>, cuts <const> = self.classes, cuts_of(self, f)
-  local link <const> = links[self.link]
+  local link <const> = links[name or self.link]
   local function cut(k) return cuts:index(1, k:clamp(1, K - 1):to{dtype = "i64"}) end
   local below <const>, above <const> = cut(y - 1) - f, cut(y) - f
   local lo <const>, hi <const> = scale and below * scale or below, scale and above * scale or above
@@ -91,13 +92,15 @@ end
 
 function form.log_density(self, f, y) return log_interval(self, f, y) end
 
---- (..., n, K)
-function form.probabilities(self, f)
+--- (..., n, K); scale, name: as above.
+local function intervals(self, f, scale, name)
   local list <const> = {}
   local one <const> = core.ones(f.shape[f.ndim], {dtype = f.dtype, device = f.device})
-  for k = 1, self.classes do list[k] = log_interval(self, f, k * one):exp() end
+  for k = 1, self.classes do list[k] = log_interval(self, f, k * one, scale, name):exp() end
   return core.stack(list, -1)
 end
+
+function form.probabilities(self, f) return intervals(self, f) end
 
 --- The moments of the number of the class, from probabilities (..., n, K).
 local function moments_of(self, p)
@@ -108,9 +111,24 @@ end
 
 function form.moments(self, f) return moments_of(self, form.probabilities(self, f)) end
 
-function form.predictive(self, mean, var)
+--- Probabilities averaged over f ~ N(mean, var), (..., n, K): in closed form; of the logit link over f or, where f is wide, over
+-- the logistic noise.
+local function averaged(self, mean, var)
+  if self.link == "probit" then return intervals(self, mean, (1 + var) ^ -0.5) end
   local f <const>, w <const> = quadrature.places(mean, var, self.points)
-  local p <const> = (w:exp():unsqueeze(-1) * form.probabilities(self, f)):sum(1)
+  local over_f <const> = (w:exp():unsqueeze(-1) * intervals(self, f)):sum(1)
+  local scale <const> = core.maximum(var, quadrature.WIDE) ^ -0.5
+  local list <const> = {}
+  for k = 1, self.classes do
+    list[k] = quadrature.with_logistic(function(e)
+      return log_interval(self, e, k * (mean * 0 + 1), scale:unsqueeze(1), "probit"):exp()
+    end, mean)
+  end
+  return core.where(var:ge(quadrature.WIDE):unsqueeze(-1), core.stack(list, -1), over_f)
+end
+
+function form.predictive(self, mean, var)
+  local p <const> = averaged(self, mean, var)
   local first <const>, second <const> = moments_of(self, p)
   return {mean = first, var = core.maximum(second, 0), probabilities = p}
 end

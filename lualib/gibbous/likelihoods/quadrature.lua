@@ -67,6 +67,35 @@ function M.log_expectation(g, mean, var, points)
   return (w + g(f)):logsumexp(1)
 end
 
+-- Variances from which on averages over logistic noise take the place of averages over f; the step and the ends of their rule.
+M.WIDE = 0.7
+local STEP <const>, REACH <const> = 0.5, 38
+
+--- E g(mean + e), (...), lazy, for e of the standard logistic distribution, by the trapezoidal rule. g: smooth, as a normal
+-- distribution function is whose variance is M.WIDE at least.
+function M.with_logistic(g, mean)
+  local nodes <const>, weights <const> = {}, {}
+  for e = -REACH, REACH, STEP do
+    nodes[#nodes + 1], weights[#weights + 1] = e, STEP / (2 + math.exp(e) + math.exp(-e))
+  end
+  return (upright(weights, mean, mean.ndim) * g(mean:unsqueeze(1) + upright(nodes, mean, mean.ndim))):sum(1)
+end
+
+--- E s(f), s(f) = 1 / (1 + e^-f), lazy: over f or, where it is wide, over e of p(f + e > 0).
+function M.sigmoid(mean, var, points)
+  local sd <const> = core.maximum(var, M.WIDE):sqrt():unsqueeze(1)
+  return core.where(var:ge(M.WIDE), M.with_logistic(function(f) return (f / sd):ndtr() end, mean),
+    M.expectation(function(f) return f:sigmoid() end, mean, var, points))
+end
+
+--- E s(f) (1 - s(f)), the density of f + e at 0, likewise.
+function M.sigmoid_slope(mean, var, points)
+  local v <const> = core.maximum(var, M.WIDE):unsqueeze(1)
+  local function density(f) return (-(f * f) / (2 * v)):exp() / (2 * math.pi * v):sqrt() end
+  return core.where(var:ge(M.WIDE), M.with_logistic(density, mean),
+    M.expectation(function(f) return f:sigmoid() * (-f):sigmoid() end, mean, var, points))
+end
+
 local STEPS <const>, NEAR <const> = 100, 1e-6      -- of the search for a maximum: at most, and in standard deviations
 
 --- Where g(f) - (f - mean)^2 / (2 var) is largest, and the standard deviation of the normal density of the same curvature there, at

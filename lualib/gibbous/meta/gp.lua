@@ -407,13 +407,13 @@ function model:log_marginal_likelihood(o) end
 --- The plan of one training step, the objective with its gradients: m:plan(x, y, o), or m:plan(o) for the data that the model holds.
 --- Computes nothing.
 ---@param x gibbous.tensor|gibbous.frame  (n, d) or (n); gb.empty(n, d) is welcome
----@param y gibbous.tensor|string|string[]  (n); of a frame as of fit
+---@param y gibbous.tensor|string|string[]  (n), gb.empty(n) likewise; of a frame as of fit
 ---@param o gibbous.model.plan.options?
 ---@return gibbous.plan
 --- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
 ---```lua
 --- local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = "direct"}
---- print(m:plan(gb.rand(50, 2), gb.rand(50)).peak)
+--- print(m:plan(gb.empty(50, 2), gb.empty(50)).peak)
 ---```
 function model:plan(x, y, o) end
 

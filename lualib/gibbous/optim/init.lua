@@ -313,7 +313,16 @@ function M.minimize(f, root, opts)
     end
     o.method, o.from = from.method, from
   end
+  M.check(o, "gb.optim.minimize")
   return M.run(f, root, o)
+end
+
+--- Raises for checked options 'o' that the method has no use for. what: begins the message.
+function M.check(o, what)
+  if o.lr and (o.method or "lbfgs") == "lbfgs" then
+    core.raise("option", ('%s: lr is of method = "adam" or "sgd"; with "lbfgs" a line search finds the length of steps'):format(
+      what))
+  end
 end
 
 --- How many steps a method makes at most where nothing else is said; nil: the usual method.

@@ -48,7 +48,7 @@ end
 
 --- Writes the figure; the ending of the path says how: .svg .png .pdf. o: width, height in points. The file says how it was made.
 function methods.save(self, path, opts)
-  subject.path(path, 1, "fig:save(path)")
+  subject.path(path, "fig:save(path)")
   local o <const> = options.parse(opts, {width = "positive", height = "positive"}, "figure:save")
   local width <const>, height <const> = o.width or 720, o.height or 440 + 160 * (math.min(self._rows, 4) - 1)
   if not (width >= 10 and width <= 14400 and height >= 10 and height <= 14400) then

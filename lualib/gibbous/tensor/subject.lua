@@ -51,13 +51,11 @@ function M.range_along(first, step, n, d, ndim, device)
   return core.range(first, first + step * (n - 1), step, {dtype = "i64", device = device}):reshape(shape)
 end
 
---- A path as argument 'number' of a function that is called as in 'usage'. The error is a string at the script's line, as those
--- of Lua's own functions.
-function M.path(v, number, usage)
+--- Raises where v is no string. usage: the call, "m:save(path)", whose argument is named in the error.
+function M.path(v, usage)
   if type(v) == "string" then return end
-  local line <const> = core.line()
-  error(("%sbad argument #%d to '%s' (string expected, got %s); %s"):format(line == "" and "" or line .. ": ", number,
-    usage:match "([%w_]+)%(", core.type(v), usage), 0)
+  local name <const>, argument <const> = usage:match "([%w_]+)%(([%w_]+)"
+  core.raise("option", ("%s: expected a %s, got %s; %s"):format(name, argument, options.got(v), usage))
 end
 
 return M

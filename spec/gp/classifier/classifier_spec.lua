@@ -211,6 +211,10 @@ describe("a classifier", function()
     v:fit(x, y, {steps = 5, lr = 0.05})
     near(v:predict(t).probabilities, m:predict(t).probabilities, 0)
     near((v:log_marginal_likelihood()), (m:log_marginal_likelihood()), 0)
+    local descent <const> = {method = "lbfgs", steps = 3}                      -- which has no lr
+    near(gb.gp.svgp{kernel = K.rbf{lengthscale = 1, variance = 2}, inducing = 60, likelihood = gb.likelihoods.bernoulli{}}
+      :fit(x, y, descent).value, gb.gp.classifier{kernel = K.rbf{lengthscale = 1, variance = 2},
+        inference = "svgp"}:fit(x, y, descent).value, 0)
     raises("option", "inducing, a number of points, is for inference", gb.gp.classifier, {kernel = K.rbf{}, inducing = 9})
     raises("option", "a solver is for inference", gb.gp.classifier, {kernel = K.rbf{}, inference = "svgp", solver = "cg"})
     raises("option", "is not streamed: it needs solver = \"direct\"; gb.gp.svgp streams its rows", function()

@@ -106,7 +106,7 @@ describe("y with NaN", function()
 
   it("masked everywhere leaves no rows", function()
     local m <const> = model()
-    raises("shape", "fit: there are no rows to fit", m.fit, m, x, y * nan, {missing = "mask"})
+    raises("shape", "fit: there are no rows to fit: y is NaN throughout", m.fit, m, x, y * nan, {missing = "mask"})
     raises("shape", "score: there are no rows to score", m.score, m, x, y * nan, {missing = "mask"})
     m:fit(x, y, {steps = 0})
     raises("shape", "fit: there are no rows to fit", m.fit, m, x, y * nan, {missing = "mask"})

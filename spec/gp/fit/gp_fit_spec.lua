@@ -60,6 +60,15 @@ describe("the report of a fit", function()
     assert.same({}, held.active_bounds)
   end)
 
+  it("takes no small unit for a bound: 0 is near beside where a parameter began", function()
+    for _, o in ipairs{{steps = 500}, {steps = 500, method = "adam"}} do
+      assert.same({}, gb.gp.exact{kernel = K.rbf{}}:fit(x * 1e-13, y * 1e-16, o).active_bounds)
+      assert.same({}, gb.gp.svgp{kernel = K.rbf{}, inducing = 5}:fit(x * 1e-13, y * 1e-16, {steps = 3}).active_bounds)
+    end
+    local still <const> = gb.gp.exact{kernel = K.rbf{}, standardize = true}:fit(x, 0 * y + 5)
+    assert.matches("at a bound: kernel.variance, likelihood.noise", tostring(still))
+  end)
+
   it("hands each step what it knows", function()
     local seen <const> = {}
     model{solver = gb.solvers.cg{tol = 1e-8}}:fit(x, y, {steps = 3, on_step = function(s) seen[#seen + 1] = s end})
@@ -451,12 +460,36 @@ describe("m:plan", function()
     assert.is_true(p.peak < n * n * 4)
   end)
 
+  it("needs shapes alone: gb.empty has the bytes of any data", function()
+    local rows <const>, values <const> = gb.rand(50, 2, {seed = 1}):eval(), gb.rand(50, {seed = 2}):eval()
+    local counts <const> = (10 * values):floor():eval()
+    for name, o in pairs{exact = {}, sgpr = {inducing = 8}, svgp = {inducing = 8},
+        laplace = {likelihood = gb.likelihoods.poisson()}} do
+      for _, scaled in ipairs{false, {x = true}} do
+        o.kernel, o.standardize = K.rbf{}, scaled
+        local function make() return gb.gp[name](o) end
+        local y <const> = name == "laplace" and counts or values
+        assert.equal(make():plan(rows, y).peak, make():plan(gb.empty(50, 2), gb.empty(50)).peak)
+      end
+    end
+    local two <const> = gb.gp.multitask{kernel = K.rbf{}, tasks = 2}
+    assert.equal(two:plan(rows, rows).peak, two:plan(gb.empty(50, 2), gb.empty(50, 2)).peak)
+    raises("shape", "plan: x has 50 rows, y must be (50)", model().plan, model(), gb.empty(50, 2), gb.empty(40))
+    local holed <const> = gb.where(gb.range(1, 50):eq(1), 0 / 0, values)
+    raises("nan", "plan: y: the value in row 1 is not finite", model().plan, model(), rows, holed)
+    raises("option", "has no value", model().fit, model(), gb.empty(50, 2), gb.empty(50))
+  end)
+
   it("refuses what does not fit, and checks its arguments", function()
     local m <const> = model()
     local err <const> = raises("refused", "", m.plan, m, x, y, {budget = "4 KiB"})
     assert.is_true(err.minimum > 4096)
     raises("option", "plan: the model holds no data", m.plan, m)
     raises("shape", "plan: there are no rows", m.plan, m, gb.zeros(0, 2), gb.zeros(0))
+    raises("option", 'fit: lr is of method = "adam" or "sgd"; with "lbfgs" a line search', m.fit, m, x, y, {lr = 0.1})
+    raises("option", 'fit: lr is of method = "adam" or "sgd"; with "lbfgs" a line search', function()
+      gb.gp.batch{kernel = K.rbf{}}:fit({x}, {y}, {method = "lbfgs", lr = 0.1})
+    end)
     raises("option", "unknown option 'budge', did you mean 'budget'?", m.plan, m, x, y, {budge = 1})
   end)
 end)

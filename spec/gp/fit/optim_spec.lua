@@ -426,7 +426,7 @@ describe("a minimisation, to the letter,", function()
     for method, want in pairs{lbfgs = 1, sgd = 1} do
       local p <const> = gb.param(3)
       local info <const> = optim.minimize(function() return p * p end, p,
-        {method = method, lr = 0.25, on_step = function(s) return s.step < 1 end})
+        {method = method, lr = method == "sgd" and 0.25 or nil, on_step = function(s) return s.step < 1 end})
       assert.same({"stopped by on_step", true, false, want, method},
         {info.reason, info.interrupted, info.converged, info.iterations, info.method})
       near({info.value}, {p.value:item() ^ 2}, 1e-13)
@@ -487,6 +487,8 @@ describe("a minimisation, to the letter,", function()
       {"gb.optim.minimize: option 'on_step' must be a function, got number 0", optim.minimize, print, p, {on_step = 0}},
       {"gb.optim.lbfgs: option 'steps' must be a whole number, 0 or more, got number -1", optim.lbfgs, p, {steps = -1}},
       {"gb.optim.sgd: option 'lr' must be a positive number, got number -1", optim.sgd, p, {lr = -1}},
+      {'gb.optim.minimize: lr is of method = "adam" or "sgd"; with "lbfgs" a line search finds the length of steps',
+        optim.minimize, function() return p * p end, p, {lr = 0.1}},
       {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.sgd(p).step, print},
       {"step is a method of an optimiser: write opt:step(...) with a colon, not opt.step(...)", optim.lbfgs(p).step, print},
       {"step: the objective must be a function, got number", optim.sgd(p).step, optim.sgd(p), 3},

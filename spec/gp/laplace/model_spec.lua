@@ -54,6 +54,18 @@ describe("a model by Laplace's approximation", function()
     end
   end)
 
+  it("reaches the same optimum in any units of x and y where the noise has them", function()
+    local x <const> = gb.linspace(0, 6, 30)
+    local y <const> = ((2 * x):sin() + 0.1 * L.student_t{scale = 1}:draw(gb.zeros(30), 1)):detach():eval()
+    local function reached(unit)
+      local m <const> = gb.gp.laplace{kernel = K.rbf{}, likelihood = L.student_t{}}
+      return m:fit(unit * x, unit * y, {steps = 8}).log_likelihood + 30 * math.log(unit)
+    end
+    local one <const> = reached(1)
+    near({one}, {reached(2 ^ 20)}, 1e-8)
+    near({one}, {reached(2 ^ -20)}, 1e-8)
+  end)
+
   it("takes counts of any dtype, and refuses what is none", function()
     near(model():condition(x, counts):predict(t).mean, model():condition(x, counts:to{dtype = "i64"}):predict(t).mean, 0)
     local m <const> = model()

@@ -53,7 +53,7 @@ describe("a Bernoulli likelihood", function()
     near(want, of.mean, 1e-7)
     near(of.mean * (1 - of.mean), of.var, 1e-15)
     near(of.mean, of.probabilities:select(2, 2), 0)
-    near(gb.ones(4), of.probabilities:sum(2), 1e-15)
+    near(gb.ones(4), of.probabilities:sum(2), 1e-14)
   end)
 
   it("has probit predictions in closed form", function()

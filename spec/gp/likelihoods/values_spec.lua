@@ -144,6 +144,72 @@ describe("a likelihood", function()
     end
   end)
 
+  it("average over f that is wide beside their noise, however narrow that is", function()
+    local count <const> = 200001
+    --- E p(y | f) of f ~ N(0.3, v) by the trapezoidal rule.
+    local function average(l, v, y)
+      local sd <const> = math.sqrt(v)
+      local f <const> = gb.linspace(0.3 - 10 * sd, 0.3 + 10 * sd, count)
+      local density <const> = (l:log_density(f, gb.full({count}, y)) - (f - 0.3) ^ 2 / (2 * v)):exp():sum():item()
+      return density * 20 * sd / (count - 1) / math.sqrt(2 * math.pi * v)
+    end
+    for _, v in ipairs{0.01, 0.7, 10, 400} do
+      local mean <const>, var <const> = gb.tensor{0.3}, gb.tensor{v}
+      for _, scale in ipairs{0.02, 0.5} do
+        for _, df in ipairs{1.5, 4, 3000} do
+          local l <const> = L.student_t{scale = scale, df = df}
+          for _, y in ipairs{0.3, 0.9, -7} do
+            near({math.log(average(l, v, y))}, l:log_predictive(mean, var, gb.tensor{y}):totable(), 1e-6)
+          end
+        end
+      end
+      for _, link in ipairs{"probit", "logit"} do
+        local two <const>, four <const> = L.bernoulli{link = link}, L.ordinal{cuts = {-1, 0.5, 1.5}, link = link}
+        for y = 0, 1 do near({average(two, v, y)}, {two:predictive(mean, var).probabilities[1][y + 1]:item()}, 1e-9) end
+        for y = 1, 4 do near({average(four, v, y)}, {four:predictive(mean, var).probabilities[1][y]:item()}, 1e-9) end
+      end
+    end
+  end)
+
+  it("has the moments of a beta distribution whose mean is wide", function()
+    local l <const>, count <const> = L.beta{concentration = 5}, 200001
+    for _, v in ipairs{1e-8, 0.1, 0.7, 10, 400} do
+      local sd <const> = math.sqrt(v)
+      local f <const> = gb.linspace(0.3 - 10 * sd, 0.3 + 10 * sd, count)
+      local weight <const> = (-(f - 0.3) ^ 2 / (2 * v)):exp() * 20 * sd / (count - 1) / math.sqrt(2 * math.pi * v)
+      local m <const> = f:sigmoid()
+      local first <const> = (weight * m):sum():item()
+      local second <const> = (weight * (m * (1 - m) / 6 + (m - first) ^ 2)):sum():item()
+      local got <const> = l:predictive(gb.tensor{0.3}, gb.tensor{v})
+      near({first}, got.mean:totable(), 1e-9)
+      near({second}, got.var:totable(), 1e-9)
+    end
+  end)
+
+  it("has the slopes of the log density of Student's distribution that is averaged", function()
+    local scale <const>, df <const> = gb.param(0.05, {min = 0}), gb.param(4.0, {min = 1})
+    local l <const> = L.student_t{scale = scale, df = df}
+    local m <const>, v <const> = gb.tensor{0.2, 0.3}:requires_grad(), gb.tensor{0.5, 3}:requires_grad()
+    local y <const> = gb.tensor{0.1, 4}
+    local function sum(a, b) return l:log_predictive(a, b, y):sum() end
+    local value <const>, h <const> = sum(m, v), 1e-5
+    local slopes <const> = gb.grad(value, {m, v, scale, df})
+    near({(sum(m + h, v):item() - sum(m - h, v):item()) / (2 * h)}, {slopes[1]:sum():item()}, 1e-7)
+    near({(sum(m, v + h):item() - sum(m, v - h):item()) / (2 * h)}, {slopes[2]:sum():item()}, 1e-7)
+    for i, p in ipairs{scale, df} do
+      local at <const> = p.value:item()
+      p.value = at * (1 + h)
+      local above <const> = sum(m, v):item()
+      p.value = at * (1 - h)
+      local below <const> = sum(m, v):item()
+      p.value = at
+      near({(above - below) / (2 * h * at)}, {slopes[2 + i]:item()}, 1e-7)
+    end
+    assert.equal(0, #l:log_predictive(gb.zeros(0), gb.ones(0), gb.zeros(0)))
+    local one <const> = gb.ones(2, {dtype = "f32"})
+    assert.equal("f32", l:log_predictive(0 * one, one, one).dtype)
+  end)
+
   it("keeps cut points in order, whatever their parameters", function()
     local l <const> = L.ordinal{classes = 5}
     l.gaps = {1e-9, 1e-3, 10}

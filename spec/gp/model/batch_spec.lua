@@ -292,6 +292,8 @@ describe("a batch of models", function()
     raises("option", "predict: the batch holds no models yet; call b:fit(x, y)", function() b:predict(x) end)
     raises("option", "gb.gp.batch: the noise is one variance a model, and this likelihood is 'fixed'",
       function() gb.gp.batch{kernel = gb.kernels.rbf{}, noise = gb.ones(10)} end)
+    raises("option", "gb.gp.batch: the noise is one variance a model, and this likelihood is 'poisson'",
+      function() gb.gp.batch{kernel = gb.kernels.rbf{}, likelihood = gb.likelihoods.poisson()} end)
     raises("option", "belongs to a network or a function",
       function() gb.gp.batch{kernel = gb.kernels.rbf{}, mean = gb.nn.linear(2, 1)} end)
     raises("shape", "fit: x is of 2 models, y of 1", function() b:fit(x, y:slice(1, 1, 1)) end)

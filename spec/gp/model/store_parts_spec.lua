@@ -368,10 +368,11 @@ describe("a file that is refused", function()
       raises("option", ("save: option '%s' must be a boolean, got number 3"):format(name), model().save, model(), file,
         {[name] = 3})
     end
-    local function text(f) return select(2, pcall(f)) end
-    assert.matches("store_parts_spec%.lua:%d+: bad argument #1 to 'load' %(string expected, got number%); gb%.load%(path%)$",
-      text(function() gb.load(3) end))
-    assert.matches("bad argument #1 to 'save' %(string expected, got nil%); m:save%(path%)$", text(function() model():save() end))
+    raises("option", "load: expected a path, got 3; gb.load(path)", gb.load, 3)
+    local err <const> = raises("option", "save: expected a path, got nil; m:save(path)", function() model():save() end)
+    assert.matches("store_parts_spec%.lua:%d+: save: expected a path", tostring(err))
+    raises("option", "save: expected a path, got nil; b:save(path)", function() gb.gp.batch{kernel = K.rbf{}}:save() end)
+    raises("option", "save: expected a path, got nil; km:save(path)", function() gb.kmeans{k = 2}:save() end)
     local holed <const> = several():condition(x, gb.stack({y, gb.tensor{1, 0 / 0, 2}}, 2), {missing = "mask"})
     local other <const> = gb.stack({y, gb.tensor{1, -(0 / 0), 2}}, 2)
     assert.equal(5, #kept(kept(gb.load(saved(holed, {data = false}), {x = x, y = other})).inner).y)

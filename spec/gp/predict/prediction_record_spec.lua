@@ -159,6 +159,9 @@ describe("the record of a prediction", function()
       raises("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key),
         function() return p[key] end)
     end
+    for _, key in ipairs{"sd", "std", "stddev"} do
+      raises("option", "y_var of a new observation; :sqrt() of one is its standard deviation", function() return p[key] end)
+    end
     raises("option", "a prediction has no field 'means' (did you mean 'mean'?)", function() return p.means end)
     raises("option", "a prediction has no field 'yvar' (did you mean 'y_var'?)", function() return p.yvar end)
     raises("option", "a prediction is a value; 'mean' cannot be assigned", function() p.mean = 1 end)

@@ -91,6 +91,11 @@ describe("gb.gp.auto", function()
     assert.equal("svgp", how.kind)
     assert.equal("laplace", rough.likelihood.kind)
     assert.is_nil(how.costs.laplace)
+    -- of several latent functions, whose probabilities Laplace's approximation makes too even
+    local _, classes <const> = gb.gp.auto{kernel = K.rbf{}, likelihood = gb.likelihoods.softmax{classes = 3}}:fit(x,
+      gb.where(y:gt(0.5), 3, gb.where(y:gt(-0.5), 2, 1)), {seconds = 0.5})
+    assert.equal("svgp", classes.kind)
+    assert.is_nil(classes.costs.laplace)
   end)
 
   it("takes frames, and counts of any dtype", function()

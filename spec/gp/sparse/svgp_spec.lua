@@ -378,6 +378,22 @@ describe("gb.gp.svgp", function()
     given:fit(far, values, {budget = "1 MiB", steps = 3})
   end)
 
+  it("takes what depends on parameters as data: residuals of a model, outputs of a network", function()
+    local first <const> = gb.gp.exact{kernel = kernel(), noise = 0.1}:condition(x, y)
+    local rest <const>, seen <const> = y - first:predict(x).mean, gb.nn.linear(2, 2, {seed = 1})(x)
+    local function ended(make, o, opts)
+      return make(o):fit(seen, rest, opts).value, make(o):fit(seen:detach():eval(), rest:detach():eval(), opts).value
+    end
+    for _, q in ipairs{"adam", "lbfgs"} do
+      local value <const>, plain <const> = ended(gb.gp.svgp, {kernel = K.rbf{}, inducing = z}, {steps = 3, method = q})
+      assert.equal(plain, value)
+    end
+    local value <const>, plain <const> = ended(gb.gp.sgpr, {kernel = K.rbf{}, inducing = z}, {steps = 3})
+    assert.equal(plain, value)
+    local known <const> = ended(gb.gp.sgpr, {kernel = K.rbf{}, inducing = z, noise = gb.param(0.1) * gb.ones(n)}, {steps = 1})
+    assert.is_true(known == known)
+  end)
+
   it("refuses what it cannot do, and says what does it", function()
     raises("option", "a batch of 50 rows is larger than the data, 40 rows: batch = 40 at most",
       function() new():fit(x, y, {batch = 50}) end)

@@ -47,7 +47,8 @@ local function fields(a) return rawget(a, "_fields") end
 
 function Auto:__index(key)
   if methods[key] then return methods[key] end
-  object.no_field("an automatic model", key, methods)
+  core.raise("option", ("an automatic model has no field '%s': m = a:fit(x, y) gives the model that was chosen, which has what "
+    .. "models have"):format(tostring(key)))
 end
 
 function Auto:__newindex(key)
@@ -102,6 +103,9 @@ local function approximation(m, how, info, left, slow)
   return tostring(b), b
 end
 
+--- Of several latent functions, those of softmax, Laplace's approximation makes the probabilities too even.
+local function may_be_laplace(likelihood) return likelihood:is_smooth() and likelihood:latents() == 1 end
+
 local SPEC <const> = {seconds = "positive", budget = "any", seed = "integer", missing = data.missing, inputs = "table"}
 -- Seconds of a fit; what is left for steps where the choice took all of them.
 local SECONDS <const>, LEAST <const> = 600, 1e-3
@@ -139,7 +143,7 @@ function methods.fit(self, x, y, opts)
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   local f <const> = fields(self)
   local gaussian <const> = f.likelihood == nil or likelihoods.is_gaussian(f.likelihood)
-  local first <const> = gaussian and "exact" or f.likelihood:is_smooth() and "laplace" or "svgp"
+  local first <const> = gaussian and "exact" or may_be_laplace(f.likelihood) and "laplace" or "svgp"
   local make <const> = maker(setmetatable({seed = o.seed}, {__index = f}))
   local xs <const>, ys <const>, likelihood <const> = checked(make(first, 1), x, y, o)
   local weighed <const> = likelihood and maker(setmetatable({likelihood = likelihood, noise = false}, {__index = f})) or make

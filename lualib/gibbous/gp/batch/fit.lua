@@ -129,6 +129,7 @@ end
 --- Fits copies of 'template' to the data of a call: the fitted models by number, false where the fit failed, and the report.
 function M.run(template, x, y, opts)
   local o <const> = options.parse(opts, SPEC, "fit")
+  optim.check(o, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   local start <const> = core.clock()
   local count <const>, at <const> = data.of(x, y, "fit")

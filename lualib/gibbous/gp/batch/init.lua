@@ -6,6 +6,7 @@
 local batch <const> = require "gibbous.gp.batch.batch"
 local core <const> = require "gibbous.core"
 local exact <const> = require "gibbous.gp.exact"
+local likelihoods <const> = require "gibbous.likelihoods"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
@@ -25,7 +26,11 @@ local function check_apart(template)
         .. "one by one"):format(WHAT, names[i]))
     end
   end
-  local kind <const> = model.fields(template).likelihood.kind
+end
+
+--- Raises for noise that is not one variance a model. v: the option, which gb.gp.exact checks later, or the likelihood.
+local function check_noise(v)
+  local kind <const> = likelihoods.is(v) and v.kind or "gaussian"
   if kind ~= "gaussian" then
     core.raise("option", ("%s: the noise is one variance a model, and this likelihood is '%s': fit models of gb.gp.exact one by "
       .. "one"):format(WHAT, kind))
@@ -39,8 +44,10 @@ return function(opts)
   local o <const> = options.parse(opts, {kernel = rules.kernel, mean = rules.mean, likelihood = "any", noise = "any",
     standardize = scaling.rule}, WHAT)
   if not o.kernel then core.raise("option", WHAT .. ": a kernel is needed: gb.gp.batch{kernel = gb.kernels.rbf{}}") end
+  check_noise(o.likelihood)
   local template <const> = exact{kernel = o.kernel, mean = o.mean or nil, likelihood = o.likelihood or nil, noise = o.noise or nil,
     standardize = o.standardize or nil, solver = "direct"}
+  check_noise(template.likelihood)
   check_apart(template)
   return batch.new(template)
 end

@@ -45,7 +45,7 @@ end
 function M.write(f, path, opts)
   local save <const>, store <const> = require "gibbous.gp.save", require "gibbous.store.classes"
   options.parse(opts, {}, "save")
-  subject.path(path, 1, "b:save(path)")
+  subject.path(path, "b:save(path)")
   local w <const>, t <const> = store.writer(), model.fields(f.template)
   local described <const> = {class = NAME, objects = w.objects, count = #f.models,
     standardize = scaling.write(w, t.standardize, "standardize")}

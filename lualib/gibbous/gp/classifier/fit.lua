@@ -66,9 +66,10 @@ local function become(self, how, classes)
   f.batch, f.solver = BATCH, "svgp"
 end
 
---- Options of a fit with inducing points to n rows. Where a step has all of them nothing is drawn, and steps may be few and long.
+--- Options of a fit with inducing points to n rows. Where a step of Adam has all of them nothing is drawn, and steps may be few and
+-- long.
 local function of_steps(o, n)
-  if n > (o.batch or BATCH) then return o end
+  if o.method == "lbfgs" or n > (o.batch or BATCH) then return o end
   local out <const> = shallow_copy(o)
   out.lr = o.lr or LR
   out.steps = o.steps or not (o.epochs or o.seconds) and STEPS or nil

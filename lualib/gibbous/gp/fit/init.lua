@@ -80,6 +80,7 @@ local function fit(self, o, budget, masked, from, scaled)
   local list <const>, names <const> = param.collect(self)
   local more <const> = from and from.more or {}
   local scales <const> = starts.begin(self, list, from and (more.scales or {}))
+  local began <const> = more.began or starts.least(list)
   f.active, f.state = more.active or seeded(of.decide(self, budget, false, o.method), o.seed), nil
   check_priors(list, names)
   local listed <const> = given_starts(self, o.starts)
@@ -99,12 +100,12 @@ local function fit(self, o, budget, masked, from, scaled)
   end)
   local probes <const> = algorithm.is_iterative(f.active) and f.active.o and f.active.o.seed or 0
   local seconds <const> = (more.seconds or 0) + core.clock() - start
-  f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, shared = shared,
-    log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
+  f.info = new_report(self, best, total, {seconds = seconds, masked = masked, floor = floor, began = began,
+    shared = shared, log = run.log, history = run.history.list, restarts = total.restarts, seed = o.seed or probes,
     objective = o.objective or of.objective_name(self), shift = scaled.shift, notes = scaled.notes})
   local keeps <const> = at and can_go_on(best, total)
   return f.info, keeps and at, keeps and {scales = scales "known", active = f.active, log = run.log, history = run.history,
-    units = run.units, seconds = seconds, masked = masked}
+    units = run.units, began = began, seconds = seconds, masked = masked}
 end
 
 local methods <const> = {}
@@ -136,6 +137,7 @@ function methods.fit(self, x, y, o)
     if x ~= nil then core.raise("option", "fit: resume: goes on with the data that the model holds: m:fit{resume = report}") end
     o = from.o
   end
+  optim.check(o, "fit")
   local budget <const> = o.budget and core.bytes(o.budget, "fit: the budget") or nil
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   local left

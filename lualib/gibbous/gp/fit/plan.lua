@@ -5,6 +5,7 @@ local frames <const> = require "gibbous.gp.frames"
 local model <const> = require "gibbous.gp.model"
 local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
+local raised <const> = require "gibbous.base.raised"
 local scaling <const> = require "gibbous.gp.scaling"
 
 local SPEC <const> = {budget = "any", method = {"lbfgs", "adam", "sgd"}, objective = {"mll", "loo"}, missing = data.missing,
@@ -19,11 +20,20 @@ local function plan_of(self, o)
   return core.plan(of.step(self, of.decide(self, budget, true, o.method), o.objective), {budget = budget})
 end
 
+--- t; where it has no values (gb.empty), v in each place: a plan has the same bytes for all.
+local function standing(t, v)
+  local it <const> = core.as_tensor(t)
+  if it == nil or it.numel == 0 or core.known(it) then return t end
+  local ok <const>, err <const> = pcall(function() it:reshape(-1):slice(1, 1, 1):eval() end)
+  if ok or not raised.is(err, "option") then return t end
+  return core.full({table.unpack(it.shape)}, v, {dtype = it.dtype, device = it.device})
+end
+
 local methods <const> = {}
 
 --- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
--- m:plan(x, y, o) for these data, m:plan(o) for those the model holds. o: budget, method, objective, missing as in fit. Computes
--- nothing.
+-- m:plan(x, y, o) for these data, whose values may be absent (gb.empty), m:plan(o) for those the model holds. o: budget, method,
+-- objective, missing as in fit. Computes nothing.
 -- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
 ---@return gibbous.plan
 function methods.plan(self, x, y, o)
@@ -32,6 +42,7 @@ function methods.plan(self, x, y, o)
   o = options.parse(o, SPEC, "plan")
   if x == nil and f.x == nil then core.raise("option", "plan: the model holds no data; call plan(x, y)") end
   x, y = frames.data(self, x, y, o.inputs, "plan")
+  x, y = standing(x, 0.0), standing(y, 1.0)               -- 1: an observation of most likelihoods
   local other <const> = model.bare(self)
   model.fields(model.core(other)).planned = true
   if x == nil then

@@ -46,10 +46,12 @@ local Info <const> = object.record("gibbous.info", "the report of a fit",
 local WHAT <const> = {mll = "log marginal likelihood", loo = "leave-one-out density",
   vfe = "lower bound of the log marginal likelihood", fitc = "log marginal likelihood by FITC", elbo = "evidence lower bound"}
 
--- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, this small.
+-- A value this near to its bound, relative to the bound or to the width between two, is at it; near 0, relative to where it began.
 local NEAR <const>, SHARE <const>, TINY <const> = 0.05, 0.01, 1e-12
 
-local function near_one(distance, bound) return distance <= (bound == 0 and TINY or NEAR * math.abs(bound)) end
+local function near_one(distance, bound, began)
+  return distance <= (bound == 0 and TINY * (began or 1.0) or NEAR * math.abs(bound))
+end
 
 local function warnings(self)
   local out <const> = table.move(self.notes, 1, #self.notes, 1, {})
@@ -100,19 +102,20 @@ function Info.__tostring(self)
   return text
 end
 
-local function at_bound(p)
+--- began: the least value that p began with, nil: unknown.
+local function at_bound(p, began)
   local lo <const>, hi <const> = p.value:min():item(), p.value:max():item()
   if p.min and p.max then
     local width <const> = p.max - p.min
     return lo - p.min <= SHARE * width or p.max - hi <= SHARE * width
   end
-  return p.min ~= nil and near_one(lo - p.min, p.min) or p.max ~= nil and near_one(p.max - hi, p.max)
+  return p.min ~= nil and near_one(lo - p.min, p.min, began) or p.max ~= nil and near_one(p.max - hi, p.max)
 end
 
-local function bounds_met(list, names)
+local function bounds_met(list, names, began)
   local out <const> = {}
   for i, p in ipairs(list) do
-    if not p.fixed and at_bound(p) then out[#out + 1] = names[i] end
+    if not p.fixed and at_bound(p, began[p]) then out[#out + 1] = names[i] end
   end
   return out
 end
@@ -131,7 +134,7 @@ return function(self, best, total, more)
     reason = solved and best.reason or "the solver: " .. tostring(best.solve.reason),
     value = value, log_prior = log_prior, log_likelihood = -value - log_prior, objective = more.objective,
     log_likelihood_error = algorithm.standard_error(best.solve),
-    gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names), shared = more.shared,
+    gradient_norm = best.gradient_norm, active_bounds = bounds_met(list, names, more.began), shared = more.shared,
     noise_floor = floor_binds and more.floor or nil,
     iterations = best.iterations, evaluations = total.evaluations, setbacks = total.setbacks,
     precision = best.precision or f.x.dtype, dtype = f.x.dtype, restarts = more.restarts, failed_starts = total.failed_starts,

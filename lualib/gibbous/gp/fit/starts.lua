@@ -262,4 +262,13 @@ function M.begin(self, list, before)
   return scales
 end
 
+--- The least value, by parameter, of those of the list that 0 bounds from below: what is small is so beside it.
+function M.least(list)
+  local out <const> = {}
+  for _, p in ipairs(list) do
+    if p.min == 0 then out[p] = p.value:min():item() end
+  end
+  return out
+end
+
 return M

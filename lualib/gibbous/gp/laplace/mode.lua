@@ -34,12 +34,13 @@ local DIVISOR <const> = 1e-10
 
 local WIDE <const> = {dtype = "f64"}
 
---- What is fixed while the mode is sought: x, y, m (n), K, lazy, of f64, without gradients.
+--- What is fixed while the mode is sought: x, y, m (n), K, lazy, of f64, without gradients; unit: the standard deviation of f by
+-- itself, for densities that are not concave, of which student_t has units of y.
 local function problem(self)
   local f <const> = model.fields(self)
   local x <const>, y <const> = f.x:to(WIDE):eval(), f.y:to(WIDE):eval()
   return {x = x, y = y, kernel = f.kernel(x):detach(), mean = (f.mean(x) + core.zeros(#x, WIDE)):detach():eval(),
-    likelihood = f.likelihood}
+    likelihood = f.likelihood, unit = math.sqrt(f.kernel:diag(x):mean():item())}
 end
 
 --- g and the positive part of W, (n), at f, evaluated; exact: W is the negative second derivative.
@@ -152,7 +153,7 @@ function M.find(self, algorithm_of)
     local step, moved
     if not exact and not solver and size < LAST then step, moved = true_step(p, now, g, true_w) end
     if not step then step, moved = step_by(p, now, g, w, solver, found) end
-    size = largest(moved) / (1 + largest(now.f))
+    size = largest(moved) / ((exact and 1 or p.unit) + largest(now.f))
     local after <const> = climb.uphill(p, now, step, moved)
     local still <const> = not after or after.value - now.value <= ROUNDED * (1 + math.abs(now.value))
     converged = size <= (still and math.max(close, NEAR) or close)

@@ -314,6 +314,10 @@ end
 
 -- The record --------------------------------------------------------------------------------------------------------------------
 
+-- Names that other libraries give to variances and standard deviations: what is said of them beside.
+local ROOTS <const> = "; :sqrt() of one is its standard deviation"
+local SPREADS <const> = {var = "", variance = "", sd = ROOTS, std = ROOTS, stddev = ROOTS}
+
 function Prediction.__index(self, key)
   if methods[key] then return methods[key] end
   local b <const> = box(self)
@@ -322,8 +326,9 @@ function Prediction.__index(self, key)
     return facts[key](b, self)
   end
   if fields[key] == nil and derived[key] == nil then
-    if key == "var" or key == "variance" then
-      core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation"):format(key))
+    if SPREADS[key] then
+      core.raise("option", ("a prediction has no field '%s': f_var of the function, y_var of a new observation%s"):format(key,
+        SPREADS[key]))
     end
     object.no_field("a prediction", key, fields, derived, facts, methods)
   end

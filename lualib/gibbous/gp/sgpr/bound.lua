@@ -35,6 +35,14 @@ M.JITTER = JITTER
 
 local function wide(t) return t.dtype == "f64" and t or t:to{dtype = "f64"} end
 
+--- x, y and known noise (nil: none) as rows of a batch, so that all sums over them may be cut anywhere. They are data, without the
+-- gradients of what they were made of: residuals of another model, or the outputs of a network.
+function M.batch(x, y, known)
+  x, y = x:detach(), y:detach()
+  if known then return core.lazy(x, y, known:detach(), {batch = 1}) end
+  return core.lazy(x, y, {batch = 1})
+end
+
 --- K_zz with its jitter, (m, m).
 local function of_places(f, z) return f.kernel(z) + core.linalg.diag(f.kernel:diag(z) * JITTER) end
 
@@ -46,13 +54,11 @@ function M.places(self, like)
   return {z = z, Kzz = Kzz, L = cholesky(Kzz)}
 end
 
---- The same with data x (n, d), y (n), in f64: K (m, n) and U, r, k and the noise, one element or (n). The rows are named a batch,
--- so that all sums over them may be cut anywhere.
+--- The same with data x (n, d), y (n), in f64: K (m, n) and U, r, k and the noise, one element or (n). The rows are a batch.
 function M.rows(self, at, x, y)
   local f <const> = model.fields(self)
   local known = f.likelihood.kind == "fixed" and f.likelihood:variance(x) or nil
-  if known then x, y, known = core.lazy(x, y, known, {batch = 1})
-  else x, y = core.lazy(x, y, {batch = 1}) end
+  x, y, known = M.batch(x, y, known)
   x, y, known = wide(x), wide(y), known and wide(known)
   local K <const> = f.kernel(at.z, x)
   return {z = at.z, Kzz = at.Kzz, L = at.L, K = K, U = triangular_solve(at.L, K), r = y - f.mean(x), k = f.kernel:diag(x),

@@ -320,6 +320,7 @@ local function fit(self, o, budget, masked)
   local everything <const> = param.collect(self)
   local n <const>, open <const>, stopped = #f.x, open_of(everything), false
   starts.begin(self, everything, nil)
+  local began <const> = starts.least(everything)
   if #open > 0 and n > FEW and likelihoods.is_gaussian(f.likelihood) and f.likelihood.kind ~= "fixed" and o.steps ~= 0 then
     stopped = begin_with_few(self, o, budget, open)
     f.likelihood:set_floor(f.y)
@@ -358,8 +359,9 @@ local function fit(self, o, budget, masked)
   f.info = new_report(self, {value = last - (prior and prior:item() or 0), converged = run.ended == true, reason = reason,
     iterations = k, interrupted = interrupted, method = "adam", precision = "f64"},
     {evaluations = k, setbacks = 0, failed_starts = 0, restarts = 0},
-    {seconds = core.clock() - start, masked = masked, floor = floor, shared = {}, log = descent.new_log(),
-      history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo", shift = run.shift, notes = scaling.notes(self)})
+    {seconds = core.clock() - start, masked = masked, floor = floor, began = began, shared = {},
+      log = descent.new_log(), history = run.history.list, restarts = 0, seed = o.seed, objective = "elbo", shift = run.shift,
+      notes = scaling.notes(self)})
   return f.info
 end
 

@@ -16,12 +16,10 @@ local WIDE <const> = {dtype = "f64"}
 --- Known variances of the observations, nil: the likelihood has others.
 function M.known_noise(f) return f.likelihood.kind == "fixed" and f.likelihood:variance(f.x) or nil end
 
---- x, y and known noise of all rows, of f64, lazy. They are named a batch, so that all sums over them may be cut anywhere.
+--- x, y and known noise of all rows, of f64, lazy: a batch.
 function M.rows(self)
   local f <const> = fields(self)
-  local x, y, noise = f.x, f.y, M.known_noise(f)
-  if noise then x, y, noise = core.lazy(x, y, noise, {batch = 1})
-  else x, y = core.lazy(x, y, {batch = 1}) end
+  local x <const>, y <const>, noise <const> = bound.batch(f.x, f.y, M.known_noise(f))
   return x:to(WIDE), y:to(WIDE), noise and noise:to(WIDE)
 end
 
