@@ -68,6 +68,7 @@ local function register(study, code, path, folder, carrier)
   self:set("name", study.name)
   self:set("metric", study.metric)
   self:set("goal", study.goal)
+  self:set("cells", search.learns(study) and study.trials or nil)
   keep_script(self, path, code)
   local changed <const> = recheck_data(self)
   if changed > 0 then io.stderr:write(("gibbous: data files have changed: %d finished trials run again\n"):format(changed)) end

@@ -27,7 +27,8 @@ local function claimed(store, holder, more)
   local function claim()
     return store:claim{host = host, pid = pid, started = started, limit = ALL, least = 0, now = core.now()}
   end
-  local row <const> = claim() or more and more() and claim() or nil
+  local row
+  repeat row = claim() until row or not (more and more())      -- another process may claim what this one has added
   if row then store:started(row, pid, started) end
   return row
 end

@@ -111,9 +111,9 @@ local function settle(self, r, how)
       seconds = core.clock() - r.began, ended = core.now(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
-    self.store:measured(row, how.peak)
+    self.store:measured(r.row, how.peak)
   end
-  if row.state == "pending" or row.state == "running" then return end      -- released for more room
+  if row.attempts ~= r.row.attempts or row.state == "pending" then return end      -- released for more room
   if grows(self, row, r.device.limit) then return end
   self.ended = self.ended + 1
   if row.state == "done" then
@@ -174,16 +174,21 @@ local function wait(self)
   if at then reap(self, at) end
 end
 
---- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for
--- those of others, too.
+--- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; those that are pending
+-- may have no room beside what others run. stays: it waits for the others' trials, too.
 local function left(self, stays)
-  return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
+  return self.store:recover(self.host, machine.is_alive) > 0 or self.store:has_pending() or stays and self.store:is_open()
+end
+
+--- Does a search add trials now? Not while some wait for room.
+local function adds(self, more)
+  return more and #self.running < self.jobs and not self.store:has_pending() and core.interruptible(more)
 end
 
 --- Takes trials until no more may run beside one another, or none is to be had.
 local function fill(self, more)
   while not self.halted do
-    if not take(self) and not (more and #self.running < self.jobs and core.interruptible(more)) then return end
+    if not take(self) and not adds(self, more) then return end
     core.interruptible(core.wait, {}, 0)
   end
 end

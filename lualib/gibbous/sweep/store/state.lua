@@ -61,13 +61,27 @@ function queries:is_open()
   return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state IN ('running', 'pending') LIMIT 1" > 0
 end
 
+--- Does a search add cells yet? It has said how many there will be.
+function queries:has_more()
+  local cells <const> = self:value "cells"
+  return cells ~= nil and self.db:rows "SELECT COUNT(DISTINCT cell) AS n FROM trial WHERE wanted = 1"[1].n < cells
+end
+
+--- Is any trial of the study pending?
+function queries:has_pending()
+  return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state = 'pending' LIMIT 1" > 0
+end
+
 --- Wanted trials that are kept as running, of which this host knows that their process is gone: by id. The next coordinator
 -- makes them pending.
 function queries:lost()
   local lost <const>, host <const> = {}, select(3, machine.process())
   for _, t in ipairs(self.db:rows([[SELECT id, pid, pid_started FROM trial
       WHERE wanted = 1 AND state = 'running' AND host = ?]], host)) do
-    if not machine.is_alive(t.pid, t.pid_started) then lost[t.id] = true end
+    if not machine.is_alive(t.pid, t.pid_started) then lost[t.id] = t.pid end
+  end
+  for id, pid in pairs(lost) do              -- behind the look: one that ended well has said so before
+    if not self.db:rows("SELECT 1 FROM trial WHERE id = ? AND state = 'running' AND pid = ?", id, pid)[1] then lost[id] = nil end
   end
   return lost
 end
