@@ -25,9 +25,10 @@ end
 --- A trial as a store takes it.
 local function trial(k) return {id = ("%016x"):format(k), params = ('{"a":%d}'):format(k), cell = tostring(k), seed = k} end
 
-local function claim(db, limit)
-  local pid <const>, started <const>, host <const> = machine.process()
-  return db:claim{host = host, pid = pid, started = started, limit = limit or 1 << 30, least = 1, now = os.time()}
+--- pid: of the process that claims; nil: this one.
+local function claim(db, pid)
+  local number <const>, started <const>, host <const> = core.process(pid)
+  return db:claim{host = host, pid = number, started = started, limit = 1 << 30, least = 1, now = os.time()}
 end
 
 for _, carrier in ipairs{"sqlite", "journal"} do
@@ -185,7 +186,7 @@ describe("the one run of a journal", function()
       assert(select(2, ...) < 0.4, "it waits for a sign of a run that nobody has")
       return wait(...)
     end}, function()
-      local held <close> = assert(lock(s.store, "last", false, function() assert(journal.lock(s.store)):close() end))
+      local _ <close> = assert(lock(s.store, "last", false, function() assert(journal.lock(s.store)):close() end))
     end)
   end)
 
@@ -230,6 +231,87 @@ describe("a database that another process makes", function()
       print(ok, why.code)]]):format(s.store)}, nil, s:path "output.txt")
     child:reap()
     assert.matches("false\tinterrupted", s:said(), 1, true)
+  end)
+end)
+
+for _, carrier in ipairs{"sqlite", "journal"} do
+  describe("a trial of a process that is gone: " .. carrier, function()
+    it("is waited for by the last worker while it ends", function()
+      local s <close> = new [[space = {a = {1}}, metric = "v", run = function(p) return {v = p.a} end]]
+      s.env = "GIBBOUS_STORE=" .. carrier
+      local coordinator <const>, dying <const> = core.child{"sleep", "600"}, core.child{"sleep", "600"}
+      assert.equal(0, select(3, s:sweep("run")))
+      do
+        local db <close> = store.open(s.store, "write")
+        db:again "1"
+        db:started(claim(db, coordinator:pid()), core.process(dying:pid()))
+      end
+      local child <const> = start(s, "work")
+      assert.equal(1, core.wait({child}, 30), s:said())           -- another's, which goes on
+      assert.equal(0, child:reap().exit, s:said())
+      coordinator:close()
+      local last <const> = start(s, "work")
+      assert.is_nil(core.wait({last}, 0.8), s:said())
+      dying:close()
+      assert.equal(0, last:reap().exit, s:said())
+      assert.equal(1, #s:trials "class = 'ok'")
+    end)
+
+    it("is given back without a wait for the disk", function()
+      local s <close> = new "run = error"
+      local db <close> = store.open(s.store, "create", carrier)
+      db:add({trial(1)}, "code")
+      local row <const>, append <const> = claim(db), core.append
+      support.with(core, {append = function(path, text, durable)
+        assert.is_falsy(durable)
+        return append(path, text)
+      end}, function() assert.is_true(db:release(row, {})) end)
+      assert.equal("pending", db:trials()[1].state)
+    end)
+  end)
+
+  describe("gibbous sweep ask: " .. carrier, function()
+    it("that Ctrl-C meets behind its claim says what it has", function()
+      local s <close> = new([[space = {a = {1}}, metric = "v", run = error]], [[
+        local core <const> = require "gibbous.core"
+        local make_folder <const> = core.make_folder
+        function core.make_folder(path)
+          if path:find "/trials/" then io.popen "kill -INT $PPID":close() end
+          return make_folder(path)
+        end]])
+      s.env = "GIBBOUS_STORE=" .. carrier
+      local out <const>, err <const>, code <const> = s:sweep "ask"
+      assert.same({"1  a=1\n", "", 0}, {out, err, code})
+    end)
+  end)
+end
+
+describe("a coordinator that ends while its store is locked", function()
+  it("waits for it once, not for each trial, and ends all of them", function()
+    local s <close> = new [[space = {a = {1, 2, 3}}, metric = "v", run = function() os.execute "sleep 600" end]]
+    local db <close> = store.open(s.store, "create", "sqlite")
+    db:add({trial(1), trial(2), trial(3)}, "code")
+    local claims, releases, children = 0, 0, {}
+    local child <const> = core.child
+    local busy <const> = setmetatable({
+      claim = function(_, o)
+        claims = claims + 1
+        if claims == 3 then core.raise("interrupted", "interrupted") end
+        return db:claim(o)
+      end,
+      release = function()
+        releases = releases + 1
+        core.raise("io", "database is locked")
+      end}, {__index = db})
+    support.with(core, {child = function(...)
+      children[#children + 1] = child(...)
+      return children[#children]
+    end}, function()
+      support.raises("io", "database is locked", require "gibbous.sweep.run.coordinator".run, gb.sweep{name = "s", run = error},
+        busy, s.script, {jobs = 3, limit = 1 << 30, quiet = true})
+    end)
+    assert.same({2, 1}, {#children, releases})
+    for _, one in ipairs(children) do assert.is_nil(one:pid()) end
   end)
 end)
 

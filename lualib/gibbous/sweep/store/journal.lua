@@ -151,7 +151,7 @@ function methods:add(trials, code, most) return want(self, trials, code, false, 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
 --- Coordinators of one host take turns, so that the bytes that they give out are counted: by a lock on a disk of this host. Without
--- one nothing is lost but this count.
+-- one nothing is lost but this count. Signals come while it waits: nothing is claimed yet.
 local function turn_on_host(self)
   if not self.turn then
     local owner <const> = turns.owner(self.folder, "store") or {}
@@ -161,7 +161,7 @@ local function turn_on_host(self)
   repeat
     local ok <const>, held <const> = raised.attempt(core.lock, self.turn)
     if held then return ok and held or nil end
-    core.wait({}, PATIENCE)
+    core.interruptible(core.wait, {}, PATIENCE)
   until core.clock() > deadline
 end
 
@@ -222,9 +222,10 @@ local function holds(self, row)
   return now.state == "running" and now.token == row.token
 end
 
+--- Nobody waits for the disk: where the line is lost, so is the process, and its trial is pending all the same.
 function methods:release(row, o)
   if not holds(self, row) then return false end
-  write(self, {about(row, "release", o)}, true)
+  write(self, {about(row, "release", o)})
   return true
 end
 

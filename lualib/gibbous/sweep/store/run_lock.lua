@@ -30,8 +30,8 @@ local function is_free(folder, n, me)
   return wait_for_sign(folder, owner, name, me), not owner or owner.host ~= me.host
 end
 
---- Makes run.n for this process. Numbers below the last one are removed, so one of them may be made again by a process that has slept:
--- where a later one is there, it counts.
+--- Makes run.n for this process. Numbers below the last one are removed, so one of them may be made again by a process that has
+-- slept: where a later one is there, it counts.
 local function take(folder, n, me)
   if not turns.take(folder, "run." .. n, me) then return false end
   if turns.last(folder, "run") == n then return true end
@@ -39,8 +39,8 @@ local function take(folder, n, me)
   return false
 end
 
---- The right to be the one `run` of a folder, until it is closed; nil where another process has it, and whether that may be on another
--- host.
+--- The right to be the one `run` of a folder, until it is closed; nil where another process has it, and whether that may be on
+-- another host.
 return function(folder)
   core.make_folder(folder .. "/claims")
   core.make_folder(folder .. "/journal")

@@ -126,6 +126,9 @@ end
 
 function M.token(host, pid, attempt) return ("%s-%d-%d"):format(host, pid, attempt) end
 
+--- The number of the process that claimed an attempt.
+function M.claimant(token) return math.tointeger(tonumber(token:match "%-(%d+)%-%d+$")) end
+
 -- Changes ---------------------------------------------------------------------------------------------------------------------
 
 --- Changes by name: (db, e) -> the number of rows of trials that changed. e: id, token and attempt of whom it is about, and what is
