@@ -205,6 +205,16 @@ describe("the one run of a journal", function()
 end)
 
 describe("a database that another process makes", function()
+  it("is no sweep before it is there", function()
+    local s <close> = new "run = error"
+    core.make_folder(s.store)
+    for _, words in ipairs{{"ls"}, {"rerun", "--failed"}, {"tell", "1", "2"}} do
+      local _, err <const>, code <const> = process.run{"sweep", words[1], s.store, table.unpack(words, 2)}
+      assert.equal(1, code)
+      assert.matches("there is no sweep in [^\n]*store: gibbous sweep run SCRIPT makes one", err)
+    end
+  end)
+
   it("is no sweep yet, and no other thing", function()
     local s <close> = new "space = {a = {1}}, run = error"
     core.make_folder(s.store)
@@ -255,6 +265,21 @@ for _, carrier in ipairs{"sqlite", "journal"} do
       dying:close()
       assert.equal(0, last:reap().exit, s:said())
       assert.equal(1, #s:trials "class = 'ok'")
+    end)
+
+    it("is its coordinator's to tell of, where that is there", function()
+      local s <close> = new "run = error"
+      local db <close> = store.open(s.store, "create", carrier)
+      db:add({trial(1)}, "code")
+      local dead <const>, coordinator <const>, host <const> = core.child{"true"}, core.child{"sleep", "600"},
+        select(3, core.process())
+      db:started(claim(db, coordinator:pid()), dead:pid(), 1)
+      dead:reap()
+      assert.equal(0, db:recover(host, machine.is_alive))
+      assert.is_nil(next(db:lost()))
+      coordinator:close()
+      assert.is_not_nil(next(db:lost()))
+      assert.equal(1, db:recover(host, machine.is_alive))
     end)
 
     it("is given back without a wait for the disk", function()

@@ -5,10 +5,10 @@
 -- is claimed is in the list of what runs, which is given back whole however often the end is asked for.
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.run.failure"
+local holders <const> = require "gibbous.sweep.store.holders"
 local line <const> = require "gibbous.text.progress_line"
 local log <const> = require "gibbous.sweep.run.log"
 local machine <const> = require "gibbous.sweep.run.machine"
-local state <const> = require "gibbous.sweep.store.state"
 local text <const> = require "gibbous.sweep.show.text"
 local trial <const> = require "gibbous.sweep.run.trial"
 
@@ -178,7 +178,7 @@ end
 --- Does a trial of this host run whose coordinator is gone? It is about to end, too.
 local function has_orphans(self)
   for _, t in ipairs(self.store:trials("wanted = 1 AND state = 'running' AND host = ?", self.host)) do
-    if not machine.process(state.claimant(t.token)) then return true end
+    if not holders.is_claimant_there(t.token, machine.is_alive) then return true end
   end
   return false
 end

@@ -170,7 +170,7 @@ end
 local function win(self, row, o)
   while true do
     local name <const> = ("%s.%d"):format(row.id, row.attempts)
-    row.token = state.token(o.host, o.pid, row.attempts)
+    row.token = holders.token(o.host, o.pid, o.started, row.attempts)
     if turns.take(self.folder, name, self.me, {row = row}) then return true end
     local owner <const> = turns.owner(self.folder, name)
     local gone <const> = turns.is_gone(self.folder, owner, name, self.me, self.holders)

@@ -185,7 +185,7 @@ function Store:measured(row, resident) changes.measured(self.db, state.about(row
 --- This process is there: the trials that it runs are not given to others.
 function Store:beat(host, ids) changes.beat(self.db, {ids = ids, host = host, beat = os.time()}) end
 
---- Running trials whose process is gone become pending. is_alive(pid, started): of this host. Gives how many.
+--- Running trials that nobody holds become pending. is_alive(pid, started): of this host. Gives how many.
 function Store:recover(host, is_alive)
   return self:atomically(function()
     local gone <const> = self.holders:gone(self:trials "state = 'running'", host, is_alive)
