@@ -348,10 +348,12 @@ describe("gibbous sweep watch", function()
     --- How often a view of the store is drawn, whose keys are q at last.
     local function looks()
       local n = 0
-      support.with(core, {isatty = function() return true end, terminal = function() return 80, 24, true end, key = function(seconds)
+      local function key(seconds)
         n = n + (seconds > 0 and 1 or 0)
         return n == 3 and "q" or nil
-      end}, function()
+      end
+      local function window() return 80, 24, true end
+      support.with(core, {isatty = function() return true end, terminal = window, key = key}, function()
         support.with(io, {write = function() end}, function() view(db) end)
       end)
       return n

@@ -1,6 +1,6 @@
---- Which running trials are in nobody's hands any more. On this host the kernel knows: neither the trial's own process is there, nor
--- the one that claimed it, which would tell what it came to. A process of another host shows that it is there by a beat that
--- changes, and is taken for dead when this process has seen none for a minute of its own clock: no clocks are compared.
+--- Which running trials nobody holds any more. On this host the kernel knows: neither the trial's own process is there, nor the one
+-- that claimed it, which would tell what it came to. A process of another host shows that it is there by a beat that changes, and
+-- is taken for dead when this process has seen none for a minute of its own clock: no clocks are compared.
 local core <const> = require "gibbous.core"
 
 local M <const> = {}
