@@ -1774,6 +1774,10 @@ lualib/gibbous/sweep/command.lua
 's/^  core.defer(true)  .*$//'
 'sweeps, at_once: ask says what it has claimed'
 
+lualib/gibbous/sweep/run/ask.lua
+'s/not store:may_end(row) or //'
+'sweeps, at_once: of two that tell at once one is believed'
+
 host/lua/system/database.c
 's/(code \& 0xff) == SQLITE_BUSY \&\& gb_interrupted()/false/'
 'sweeps, at_once: Ctrl-C ends a wait for a writer as an interruption'

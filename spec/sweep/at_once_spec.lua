@@ -77,6 +77,30 @@ for _, carrier in ipairs{"sqlite", "journal"} do
       assert.equal("none", ask.ask(db, {more = more}))
     end)
 
+    it("that tell of one trial are not both believed", function()
+      db:add({trial(1)}, "code")
+      db:started(claim(db), core.process())
+      local other <close> = store.open(s.store, "write")
+      local acknowledge <const>, append <const> = other.acknowledge, core.append
+      local function tell(one, v) return pcall(ask.tell, one, "1", {result = v}) end
+      local second
+      local function meanwhile()
+        if second == nil then
+          second = false
+          second = tell(other, "2")
+        end
+      end
+      local busy <const> = setmetatable({acknowledge = function(_, ...)
+        if carrier == "sqlite" then meanwhile() end                -- within it nobody else writes
+        return acknowledge(db, ...)
+      end}, {__index = db})
+      support.with(core, {append = function(...)                   -- behind the look at how the trial stands
+        meanwhile()
+        return append(...)
+      end}, function() assert.equal(not tell(busy, "1"), second) end)
+      assert.equal("done", db:trials()[1].state)
+    end)
+
     it("one of which looks while the other's trial ends see it as ended", function()
       db:add({trial(1), trial(2)}, "code")
       local rows <const> = {claim(db), claim(db)}

@@ -103,7 +103,7 @@ function M.tell(store, number, o)
   end
   local e <const> = outcome(o, store:value "metric")
   e.seconds, e.ended = core.now() - (row.started or core.now()), core.now()
-  if not store:acknowledge(row, e) then
+  if not store:may_end(row) or not store:acknowledge(row, e) then
     core.raise("closed", ("trial %d was ended by another process meanwhile"):format(row.number))
   end
   return ("%d  %s%s"):format(row.number, e.class, e.metric and ("  %.10g"):format(e.metric) or "")

@@ -236,6 +236,18 @@ function methods:acknowledge(row, o)
   return true
 end
 
+--- The right to end a trial that another program runs: of several processes that tell at once, one has it. One that went before it
+-- could say so is passed over.
+function methods:may_end(row)
+  local n = 0
+  repeat
+    n = n + 1
+    local name <const> = ("%s.%d.told.%d"):format(row.id, row.attempts, n)
+    if turns.take(self.folder, name, self.me) then return true end
+  until not turns.is_gone(self.folder, (turns.owner(self.folder, name)), name, self.me, self.holders)
+  return false
+end
+
 --- Copies what the process of a trial has told, now that it has ended.
 function methods:collect(row)
   local path <const> = known.events_of(self, row.id, row.attempts)

@@ -176,6 +176,9 @@ function Store:acknowledge(row, o)
   return self:atomically(function() return changes.acknowledge(self.db, state.about(row, o)) == 1 end)
 end
 
+--- May this process end a trial that another program runs? Of several that tell at once, acknowledge() lets one.
+function Store:may_end() return true end
+
 --- What the process of a trial has told, now that it has ended, is in the store: here it always is.
 function Store:collect() end
 
