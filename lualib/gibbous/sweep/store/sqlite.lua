@@ -35,15 +35,14 @@ local function make_tables(self)
   end)
 end
 
---- Of a database without the tables of a store: the process that makes them may not have come so far, or was killed before.
-local function raise_of_no_tables(self)
-  if #self.db:rows "SELECT 1 FROM sqlite_master LIMIT 1" > 0 then core.raise("format", self.path .. " is no store of a sweep") end
-  core.raise("io", ("there is no sweep in %s yet: gibbous sweep run SCRIPT makes one"):format(self.folder))
-end
-
+--- The tables of a store appear at once. The process that makes them may not have come so far, or was killed before.
 local function check_version(self)
+  local is_empty <const> = #self.db:rows "SELECT 1 FROM sqlite_master LIMIT 1" == 0         -- before the look at them
   local ok <const>, version <const> = pcall(self.value, self, "version")
-  if not ok and tostring(version):find("no such table", 1, true) then raise_of_no_tables(self) end
+  if not ok and tostring(version):find("no such table", 1, true) then
+    if not is_empty then core.raise("format", self.path .. " is no store of a sweep") end
+    core.raise("io", ("there is no sweep in %s yet: gibbous sweep run SCRIPT makes one"):format(self.folder))
+  end
   if not ok then error(version, 0) end
   if math.type(version) ~= "integer" or version > state.VERSION then
     core.raise("format", ("%s is a store of version %s, this program knows %d: a newer gibbous reads it"):format(self.path,
