@@ -1723,8 +1723,64 @@ host/shell/main.c
 'sweeps left behind: Ctrl-C at the end of a process is a status'
 
 lualib/gibbous/sweep/store/state.lua
-'s/if not machine.is_alive(t.pid, t.pid_started) then lost/if false then lost/'
+'s/if not holders.is_held(t, machine.is_alive) then lost/if false then lost/'
 'sweeps left behind: a trial whose process is gone is shown as pending'
+
+lualib/gibbous/sweep/search/init.lua
+'s/ or #known(study, store) > #list)/)/'
+'sweeps, at_once: a search whose cell another process has added goes on'
+
+lualib/gibbous/sweep/run/ask.lua
+'s/repeat row = claim() until row or not (more and more())/row = claim() or more and more() and claim() or nil/'
+'sweeps, at_once: ask adds another trial where its own was taken'
+
+lualib/gibbous/sweep/run/coordinator.lua
+'s/ or store:has_pending() then/ then/'
+'sweeps, at_once: a worker waits for room'
+
+lualib/gibbous/sweep/run/coordinator.lua
+'s/ and not self.store:has_pending() and/ and/'
+'sweeps, at_once: a search adds nothing while a cell waits for room'
+
+lualib/gibbous/sweep/run/coordinator.lua
+'s/  return has_orphans(self)/  return false/'
+'sweeps, at_once: the last worker waits for a trial that dies'
+
+lualib/gibbous/sweep/store/holders.lua
+'s/ or M.is_claimant_there(t.token, is_alive) end/ end/'
+'sweeps, at_once: a coordinator tells of its trials that die'
+
+lualib/gibbous/sweep/store/init.lua
+'s/ or core.clock() > deadline then return held/ or true then return held/'
+'sweeps, at_once: a run waits a moment for one that ends'
+
+lualib/gibbous/sweep/store/run_lock.lua
+'s/if turns.last(folder, "run") == n then return true end/do return true end/'
+'sweeps, at_once: an old number of a run is no right'
+
+lualib/gibbous/sweep/store/run_lock.lua
+'s/^  if not owner and not core.file_exists(path_of(folder, n)) then return nil end$//'
+'sweeps, at_once: a claim that was removed belongs to nobody'
+
+lualib/gibbous/sweep/show/watch.lua
+'s/ and not store:has_more()$//'
+'sweeps, at_once: a view goes on between two cells of a search'
+
+lualib/gibbous/sweep/store/state.lua
+'s/then lost\[id\] = nil end$/then lost[id] = token end/'
+'sweeps, at_once: a trial that ended during the look is not lost'
+
+lualib/gibbous/sweep/command.lua
+'s/^  core.defer(true)  .*$//'
+'sweeps, at_once: ask says what it has claimed'
+
+lualib/gibbous/sweep/run/ask.lua
+'s/not store:may_end(row) or //'
+'sweeps, at_once: of two that tell at once one is believed'
+
+host/lua/system/database.c
+'s/(code \& 0xff) == SQLITE_BUSY \&\& gb_interrupted()/false/'
+'sweeps, at_once: Ctrl-C ends a wait for a writer as an interruption'
 
 lualib/gibbous/sweep/store/state.lua
 's/return n <= most$/return true/'

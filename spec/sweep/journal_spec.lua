@@ -242,6 +242,10 @@ describe("a process that was killed", function()
     end
     claim()
     local _ <close> = assert(core.lock(db.turn))
+    support.with(core, {interruptible = function(f)             -- Ctrl-C comes meanwhile, though it waits for all else
+      assert.equal(core.wait, f)
+      core.raise("interrupted", "interrupted")
+    end}, function() support.raises("interrupted", "interrupted", claim) end)
     local clock <const> = core.clock
     finally(function() core.clock = clock end)
     core.clock = function() return clock() * 1e3 end          -- its ten seconds are ten milliseconds here

@@ -45,9 +45,10 @@ static gb_status status_of (int code) {
   }
 }
 
-/* Raises what SQLite says; sql: may be NULL. */
+/* Raises what SQLite says; sql: may be NULL. A wait for another connection that Ctrl-C ended is an interruption. */
 static int fail (lua_State *L, sqlite3 *handle, int code, const char *sql) {
-  const gb_status st = status_of(code);
+  const bool given_up = (code & 0xff) == SQLITE_BUSY && gb_interrupted();
+  const gb_status st = given_up ? GB_EINTR : status_of(code);
   const char *path = handle == NULL ? NULL : sqlite3_db_filename(handle, "main");
   const char *text = handle == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
   if (st == GB_EINTR) return lgb_fail(L, st, "interrupted");

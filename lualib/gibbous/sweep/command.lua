@@ -68,6 +68,7 @@ local function register(study, code, path, folder, carrier)
   self:set("name", study.name)
   self:set("metric", study.metric)
   self:set("goal", study.goal)
+  self:set("cells", search.learns(study) and study.trials or nil)
   keep_script(self, path, code)
   local changed <const> = recheck_data(self)
   if changed > 0 then io.stderr:write(("gibbous: data files have changed: %d finished trials run again\n"):format(changed)) end
@@ -156,7 +157,13 @@ function verbs.ask(words)
     journal = "flag"}, "SCRIPT")
   local study <const>, code <const> = script.load(path, rest)
   local self <close> = register(study, code, path, script.folder(study, o.store), o.journal and "journal" or nil)
-  print(require "gibbous.sweep.run.ask".ask(self, {holder = o.holder, json = o.json, more = proposer(study, self)}))
+  local more <const> = proposer(study, self)
+  core.defer(true)                                   -- what is claimed is said: else its holder would have it and not know
+  print(require "gibbous.sweep.run.ask".ask(self, {holder = o.holder, json = o.json, more = more and function()
+    return core.interruptible(more)
+  end}))
+  io.flush()
+  core.defer(false, true)
   return true
 end
 

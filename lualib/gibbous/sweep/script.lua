@@ -21,6 +21,9 @@ function M.load(path, words)
   for name in pairs(_G) do globals[name] = true end
   with_arguments(path, words)
   package.path = folder_of(path) .. "/?.lua;" .. folder_of(path) .. "/?/init.lua;" .. package.path
+  if core.file_exists(path .. "/.") then
+    core.raise("io", ("there is no sweep in %s: gibbous sweep run SCRIPT makes one"):format(path))
+  end
   local chunk <const>, why <const> = loadfile(path, "t")
   if not chunk then core.raise(core.file_exists(path) and "format" or "io", tostring(why)) end
   local study <const> = chunk(table.unpack(words or {}))

@@ -27,7 +27,8 @@ local function claimed(store, holder, more)
   local function claim()
     return store:claim{host = host, pid = pid, started = started, limit = ALL, least = 0, now = core.now()}
   end
-  local row <const> = claim() or more and more() and claim() or nil
+  local row
+  repeat row = claim() until row or not (more and more())      -- another process may claim what this one has added
   if row then store:started(row, pid, started) end
   return row
 end
@@ -102,7 +103,7 @@ function M.tell(store, number, o)
   end
   local e <const> = outcome(o, store:value "metric")
   e.seconds, e.ended = core.now() - (row.started or core.now()), core.now()
-  if not store:acknowledge(row, e) then
+  if not store:may_end(row) or not store:acknowledge(row, e) then
     core.raise("closed", ("trial %d was ended by another process meanwhile"):format(row.number))
   end
   return ("%d  %s%s"):format(row.number, e.class, e.metric and ("  %.10g"):format(e.metric) or "")

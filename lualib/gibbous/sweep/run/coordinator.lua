@@ -5,6 +5,7 @@
 -- is claimed is in the list of what runs, which is given back whole however often the end is asked for.
 local core <const> = require "gibbous.core"
 local failure <const> = require "gibbous.sweep.run.failure"
+local holders <const> = require "gibbous.sweep.store.holders"
 local line <const> = require "gibbous.text.progress_line"
 local log <const> = require "gibbous.sweep.run.log"
 local machine <const> = require "gibbous.sweep.run.machine"
@@ -55,8 +56,8 @@ local function start(self, row, device)
   local child <const> = core.child(words, environment(self, row, device), log_path, self.guard)
   local pid <const> = child:pid()
   local _, began <const> = machine.process(pid)
-  self.store:started(row, pid, began or 0)
   self.running[#self.running + 1] = {row = row, device = device, child = child, began = core.clock(), log = log_path, left_out = 0}
+  self.store:started(row, pid, began or 0)
 end
 
 --- Asks for a trial, and starts it. False where none is to be had now.
@@ -111,9 +112,9 @@ local function settle(self, r, how)
       seconds = core.clock() - r.began, ended = core.now(), resident = how.peak})
     row = self.store:trial(r.row.id)
   else
-    self.store:measured(row, how.peak)
+    self.store:measured(r.row, how.peak)
   end
-  if row.state == "pending" or row.state == "running" then return end      -- released for more room
+  if row.attempts ~= r.row.attempts or row.state == "pending" then return end      -- released for more room
   if grows(self, row, r.device.limit) then return end
   self.ended = self.ended + 1
   if row.state == "done" then
@@ -174,27 +175,44 @@ local function wait(self)
   if at then reap(self, at) end
 end
 
---- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; stays: it waits for
--- those of others, too.
+--- Does a trial of this host run whose coordinator is gone? It is about to end, too.
+local function has_orphans(self)
+  for _, t in ipairs(self.store:trials("wanted = 1 AND state = 'running' AND host = ?", self.host)) do
+    if not holders.is_claimant_there(t.token, machine.is_alive) then return true end
+  end
+  return false
+end
+
+--- Is anything left for this process, which runs nothing? Trials of processes that are gone become pending; those that are pending
+-- may have no room beside what others run. stays: it waits for the others' trials, too.
 local function left(self, stays)
-  return self.store:recover(self.host, machine.is_alive) > 0 or stays and self.store:is_open()
+  local store <const> = self.store
+  if store:recover(self.host, machine.is_alive) > 0 or store:has_pending() then return true end
+  if stays then return store:is_open() end
+  return has_orphans(self)
+end
+
+--- Does a search add trials now? Not while some wait for room.
+local function adds(self, more)
+  return more and #self.running < self.jobs and not self.store:has_pending() and core.interruptible(more)
 end
 
 --- Takes trials until no more may run beside one another, or none is to be had.
 local function fill(self, more)
   while not self.halted do
-    if not take(self) and not (more and #self.running < self.jobs and core.interruptible(more)) then return end
+    if not take(self) and not adds(self, more) then return end
     core.interruptible(core.wait, {}, 0)
   end
 end
 
---- No trial of this process stays behind as running.
+--- No trial of this process stays behind as running. Where one cannot be given back, as in a store that another process has locked,
+-- neither can the others: they are taken for pending, for their processes are gone.
 local function close(self)
   local ok, why = true, nil
+  for _, r in ipairs(self.running) do r.child:signal "kill" end
+  for _, r in ipairs(self.running) do r.child:close() end
   for _, r in ipairs(self.running) do
-    r.child:close()
-    local released <const>, err <const> = pcall(self.store.release, self.store, r.row, {})
-    if not released then ok, why = false, err end
+    if ok then ok, why = pcall(self.store.release, self.store, r.row, {}) end
   end
   self.running = {}
   self.guard:close()

@@ -40,8 +40,8 @@ local function untried(study, drawn, list)
   return nil
 end
 
---- A function that adds a cell to the store where the search wants one, and says whether it did. add: takes trials of
--- space.repeated; it adds none where other processes have taken the last cells meanwhile.
+--- A function that adds a cell to the store where the search wants one, and says whether the study has more cells now. add: takes
+-- trials of space.repeated; it adds none where another process has added this cell or the last ones meanwhile.
 function M.proposer(study, store, add)
   local next_cell <const> = require(methods[study.search])
   local drawn <const> = space.draws("sobol", initial(study), #study.space, study.seed)
@@ -49,7 +49,8 @@ function M.proposer(study, store, add)
     local list <const> = known(study, store)
     if #list >= study.trials then return false end
     local cell <const> = #list < #drawn and untried(study, drawn, list) or next_cell(study, list)
-    return cell ~= nil and add(space.repeated(study, cell)) > 0
+    if not cell and store:value "cells" ~= #list then store:set("cells", #list) end       -- there are no others
+    return cell ~= nil and (add(space.repeated(study, cell)) > 0 or #known(study, store) > #list)
   end
 end
 

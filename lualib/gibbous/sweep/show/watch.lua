@@ -85,7 +85,7 @@ local function view(store, study, now)
   end
   local failed <const> = failures(store)
   if #failed > 0 then parts[#parts + 1] = ("\nlast failures\n%s"):format(table.concat(failed, "\n")) end
-  return table.concat(parts, "\n"), t.pending + t.running == 0
+  return table.concat(parts, "\n"), t.total > 0 and t.pending + t.running == 0 and not store:has_more()
 end
 
 --- Draws over what was there, cut to the window.
@@ -98,8 +98,10 @@ end
 
 --- Draws each second until nothing is left to run, 'q' or Ctrl-C; one block where this is no terminal.
 return function(store)
-  local study <const> = {name = store:value "name" or store.folder, metric = store:value "metric", goal = store:value "goal"}
-  local function now_view() return view(store, study, core.now()) end
+  local function now_view()
+    local study <const> = {name = store:value "name" or store.folder, metric = store:value "metric", goal = store:value "goal"}
+    return view(store, study, core.now())
+  end
   if not core.isatty(1) then
     print((now_view()))
     return true

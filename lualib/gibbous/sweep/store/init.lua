@@ -52,11 +52,18 @@ function M.open(folder, mode, wanted)
   return carrier(folder, wanted).open(folder, mode)
 end
 
+local MOMENT <const> = 1                   -- seconds that a killed run, and what it was about to start, may take to be gone
+
 --- The right to be the one `run` of a folder, until it is closed; nil where another process has it.
 function M.lock(folder, wanted)
   return writing(function()
     core.make_folder(folder)
-    return carrier(folder, wanted).lock(folder)
+    local deadline <const> = core.clock() + MOMENT
+    while true do
+      local held <const>, is_remote <const> = carrier(folder, wanted).lock(folder)
+      if held or is_remote or core.clock() > deadline then return held end
+      core.wait({}, 0.02)
+    end
   end)
 end
 

@@ -151,7 +151,7 @@ function methods:add(trials, code, most) return want(self, trials, code, false, 
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
 --- Coordinators of one host take turns, so that the bytes that they give out are counted: by a lock on a disk of this host. Without
--- one nothing is lost but this count.
+-- one nothing is lost but this count. Signals come while it waits: nothing is claimed yet.
 local function turn_on_host(self)
   if not self.turn then
     local owner <const> = turns.owner(self.folder, "store") or {}
@@ -161,7 +161,7 @@ local function turn_on_host(self)
   repeat
     local ok <const>, held <const> = raised.attempt(core.lock, self.turn)
     if held then return ok and held or nil end
-    core.wait({}, PATIENCE)
+    core.interruptible(core.wait, {}, PATIENCE)
   until core.clock() > deadline
 end
 
@@ -170,7 +170,7 @@ end
 local function win(self, row, o)
   while true do
     local name <const> = ("%s.%d"):format(row.id, row.attempts)
-    row.token = state.token(o.host, o.pid, row.attempts)
+    row.token = holders.token(o.host, o.pid, o.started, row.attempts)
     if turns.take(self.folder, name, self.me, {row = row}) then return true end
     local owner <const> = turns.owner(self.folder, name)
     local gone <const> = turns.is_gone(self.folder, owner, name, self.me, self.holders)
@@ -222,9 +222,10 @@ local function holds(self, row)
   return now.state == "running" and now.token == row.token
 end
 
+--- Nobody waits for the disk: where the line is lost, so is the process, and its trial is pending all the same.
 function methods:release(row, o)
   if not holds(self, row) then return false end
-  write(self, {about(row, "release", o)}, true)
+  write(self, {about(row, "release", o)})
   return true
 end
 
@@ -233,6 +234,18 @@ function methods:acknowledge(row, o)
   o.cell = row.cell
   write(self, {about(row, "acknowledge", o)}, true)
   return true
+end
+
+--- The right to end a trial that another program runs: of several processes that tell at once, one has it. One that went before it
+-- could say so is passed over.
+function methods:may_end(row)
+  local n = 0
+  repeat
+    n = n + 1
+    local name <const> = ("%s.%d.told.%d"):format(row.id, row.attempts, n)
+    if turns.take(self.folder, name, self.me) then return true end
+  until not turns.is_gone(self.folder, (turns.owner(self.folder, name)), name, self.me, self.holders)
+  return false
 end
 
 --- Copies what the process of a trial has told, now that it has ended.

@@ -35,10 +35,13 @@ local function make_tables(self)
   end)
 end
 
+--- The tables of a store appear at once. The process that makes them may not have come so far, or was killed before.
 local function check_version(self)
+  local is_empty <const> = #self.db:rows "SELECT 1 FROM sqlite_master LIMIT 1" == 0         -- before the look at them
   local ok <const>, version <const> = pcall(self.value, self, "version")
   if not ok and tostring(version):find("no such table", 1, true) then
-    core.raise("format", self.path .. " is no store of a sweep")
+    if not is_empty then core.raise("format", self.path .. " is no store of a sweep") end
+    core.raise("io", ("there is no sweep in %s yet: gibbous sweep run SCRIPT makes one"):format(self.folder))
   end
   if not ok then error(version, 0) end
   if math.type(version) ~= "integer" or version > state.VERSION then
@@ -172,6 +175,9 @@ function Store:acknowledge(row, o)
   return self:atomically(function() return changes.acknowledge(self.db, state.about(row, o)) == 1 end)
 end
 
+--- May this process end a trial that another program runs? Of several that tell at once, acknowledge() lets one.
+function Store:may_end() return true end
+
 --- What the process of a trial has told, now that it has ended, is in the store: here it always is.
 function Store:collect() end
 
@@ -181,7 +187,7 @@ function Store:measured(row, resident) changes.measured(self.db, state.about(row
 --- This process is there: the trials that it runs are not given to others.
 function Store:beat(host, ids) changes.beat(self.db, {ids = ids, host = host, beat = os.time()}) end
 
---- Running trials whose process is gone become pending. is_alive(pid, started): of this host. Gives how many.
+--- Running trials that nobody holds become pending. is_alive(pid, started): of this host. Gives how many.
 function Store:recover(host, is_alive)
   return self:atomically(function()
     local gone <const> = self.holders:gone(self:trials "state = 'running'", host, is_alive)

@@ -4,6 +4,7 @@
 -- States of a trial: pending -> running -> done (classes ok, pruned) or failed (all others). A running one whose process is gone
 -- becomes pending again. An attempt of a trial is known by its number, and its holder by a token; only the holder ends it.
 local core <const> = require "gibbous.core"
+local holders <const> = require "gibbous.sweep.store.holders"
 local machine <const> = require "gibbous.sweep.run.machine"
 
 local M <const> = {VERSION = 1}
@@ -61,13 +62,27 @@ function queries:is_open()
   return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state IN ('running', 'pending') LIMIT 1" > 0
 end
 
---- Wanted trials that are kept as running, of which this host knows that their process is gone: by id. The next coordinator
--- makes them pending.
+--- Does a search add cells yet? It has said how many there will be.
+function queries:has_more()
+  local cells <const> = self:value "cells"
+  return cells ~= nil and self.db:rows "SELECT COUNT(DISTINCT cell) AS n FROM trial WHERE wanted = 1"[1].n < cells
+end
+
+--- Is any trial of the study pending?
+function queries:has_pending()
+  return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state = 'pending' LIMIT 1" > 0
+end
+
+--- Wanted trials that are kept as running, of which this host knows that nobody holds them: by id. The next coordinator makes
+-- them pending.
 function queries:lost()
   local lost <const>, host <const> = {}, select(3, machine.process())
-  for _, t in ipairs(self.db:rows([[SELECT id, pid, pid_started FROM trial
+  for _, t in ipairs(self.db:rows([[SELECT id, pid, pid_started, token FROM trial
       WHERE wanted = 1 AND state = 'running' AND host = ?]], host)) do
-    if not machine.is_alive(t.pid, t.pid_started) then lost[t.id] = true end
+    if not holders.is_held(t, machine.is_alive) then lost[t.id] = t.token end
+  end
+  for id, token in pairs(lost) do            -- behind the look: one that ended well has said so before
+    if not self.db:rows("SELECT 1 FROM trial WHERE id = ? AND token = ?", id, token)[1] then lost[id] = nil end
   end
   return lost
 end
@@ -105,12 +120,10 @@ function M.fitting(db, o, n)
   for _, row in ipairs(rows) do
     row.room = math.min(math.max(row.need or 0, o.least), o.limit)
     row.attempts = row.attempts + 1
-    row.token = M.token(o.host, o.pid, row.attempts)
+    row.token = holders.token(o.host, o.pid, o.started, row.attempts)
   end
   return rows
 end
-
-function M.token(host, pid, attempt) return ("%s-%d-%d"):format(host, pid, attempt) end
 
 -- Changes ---------------------------------------------------------------------------------------------------------------------
 
