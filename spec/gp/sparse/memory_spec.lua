@@ -17,10 +17,11 @@ local function printed(text)
       for key, v in pairs(o or {}) do all[key] = v end
       return make(all)
     end
-    --- Bytes now, without garbage; and the most there were so far.
+    --- Bytes now, without garbage and values that only garbage could name, which an evaluation drops; and the most there were so far.
     local function used()
       collectgarbage()
-      collectgarbage()
+      collectgarbage();
+      (gb.zeros(1) + 1):eval()
       return gb.memory.report().used
     end
     local function peak() return gb.memory.report().peak end
