@@ -141,3 +141,13 @@ function optimiser:update(state, x, g, lr) end
 ---@field gradient_norm number?  of a fit: at the best point
 ---@field precision string?  of a fit: "f32" or "f64"
 local optim_info = {}
+
+--- Raises for checked options that the method has no use for: lr of L-BFGS; for the library.
+---@param o table  checked options, of gb.optim.minimize or of a fit
+---@param what string  what begins the message
+---@return nil
+--- Errors: option.
+---```lua
+--- gb.optim.check({method = "adam", lr = 0.1}, "fit")
+---```
+function gb.optim.check(o, what) end

@@ -17,7 +17,7 @@ local function printed(text)
       for key, v in pairs(o or {}) do all[key] = v end
       return make(all)
     end
-    --- Bytes now, without garbage and values that only garbage could name, which an evaluation drops; and the most there were so far.
+    --- Bytes now, without garbage and values that only garbage could name, which an evaluation drops; and the most so far.
     local function used()
       collectgarbage()
       collectgarbage();

@@ -115,7 +115,7 @@ end
 local function bounds_met(list, names, began)
   local out <const> = {}
   for i, p in ipairs(list) do
-    if not p.fixed and at_bound(p, began[p]) then out[#out + 1] = names[i] end
+    if not p.fixed and at_bound(p, began and began[p]) then out[#out + 1] = names[i] end
   end
   return out
 end
