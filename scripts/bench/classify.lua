@@ -95,7 +95,7 @@ end
 --- The mean of the differences and its standard error, by the seeds.
 local function summary(name, differences)
   local mean <const> = gb.tensor(differences):mean():item()
-  local spread <const> = (gb.tensor(differences) - mean):square():sum():item() / (#differences - 1)
+  local spread <const> = ((gb.tensor(differences) - mean) ^ 2):sum():item() / (#differences - 1)
   print(("%-14s mean difference of NLPD over %d seeds: %.5f, standard error %.5f"):format(name, #differences, mean,
     math.sqrt(spread / #differences)))
 end
