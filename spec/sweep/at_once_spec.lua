@@ -28,7 +28,7 @@ local function trial(k) return {id = ("%016x"):format(k), params = ('{"a":%d}'):
 --- pid: of the process that claims; nil: this one.
 local function claim(db, pid)
   local number <const>, started <const>, host <const> = core.process(pid)
-  return db:claim{host = host, pid = number, started = started, limit = 1 << 30, least = 1, now = os.time()}
+  return db:claim{host = host, pid = number, started = started, limit = 1 << 30, least = 1}
 end
 
 for _, carrier in ipairs{"sqlite", "journal"} do

@@ -221,7 +221,7 @@ describe("a process that was killed", function()
     write(s.store .. "/claims/" .. trials[2].id .. ".1", "")       -- killed before it could tell who it is
     assert.is_true(turns.take(s.store, "plan.2", gone))
     local function claim()
-      return db:claim{host = me.host, pid = me.pid, started = me.started, limit = 1 << 30, least = 1, now = os.time()}
+      return db:claim{host = me.host, pid = me.pid, started = me.started, limit = 1 << 30, least = 1}
     end
     local row <const> = claim()
     assert.equal(trials[1].id, row.id)
@@ -238,7 +238,7 @@ describe("a process that was killed", function()
       {id = "fedcba9876543210", params = "{}", cell = "{}", seed = 2}}, "code")
     local me <const> = turns.me()
     local function claim()
-      return db:claim{host = me.host, pid = me.pid, started = me.started, limit = 1 << 30, least = 1, now = os.time()}
+      return db:claim{host = me.host, pid = me.pid, started = me.started, limit = 1 << 30, least = 1}
     end
     claim()
     local _ <close> = assert(core.lock(db.turn))

@@ -56,7 +56,7 @@ local function run(folder, n, metric)
   db:set("metric", "v")
   local pid <const>, started <const>, host <const> = core.process()
   for _ = 1, n do
-    local row <const> = db:claim{host = host, pid = pid, started = started, limit = 1 << 30, least = 1, now = os.time()}
+    local row <const> = db:claim{host = host, pid = pid, started = started, limit = 1 << 30, least = 1}
     if not row then break end
     for step = 1, 3 do db:report(row, step, metric / step, 0) end
     assert(db:acknowledge(row, {class = "ok", result = core.json_encode{v = metric}, metric = metric, peak = 5}))
@@ -193,7 +193,7 @@ describe("a snapshot", function()
     do
       local db <close> = store.open(folder, "write")
       db:again "number = 2"
-      local row <const> = db:claim{host = host, pid = pid, started = started, limit = 1 << 30, least = 1, now = os.time()}
+      local row <const> = db:claim{host = host, pid = pid, started = started, limit = 1 << 30, least = 1}
       local one <close> = store.open(folder, "write")
       core.make_folder(folder .. "/trials/" .. row.id)
       one:claimed(row.id, row.token)

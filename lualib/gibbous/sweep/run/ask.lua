@@ -25,7 +25,7 @@ local function claimed(store, holder, more)
   if not started then core.raise("option", ("--holder: there is no process %d"):format(pid)) end
   local host <const> = select(3, machine.process())
   local function claim()
-    return store:claim{host = host, pid = pid, started = started, limit = ALL, least = 0, now = core.now()}
+    return store:claim{host = host, pid = pid, started = started, limit = ALL, least = 0}
   end
   local row
   repeat row = claim() until row or not (more and more())      -- another process may claim what this one has added

@@ -65,7 +65,7 @@ local function take(self)
   if #self.running >= self.jobs then return false end
   for _, device in ipairs(places(self)) do
     local row <const> = self.store:claim{host = self.host, pid = self.pid, started = self.since, limit = device.limit,
-      least = math.min(self.least, device.limit), now = core.now(), device = device.place, share = device.name and self.study.share}
+      least = math.min(self.least, device.limit), device = device.place, share = device.name and self.study.share}
     if row then
       local ok <const>, why <const> = pcall(start, self, row, device)
       if ok then return true end

@@ -194,7 +194,7 @@ function methods:claim(o)
     else
       local won <const> = win(self, row, o)
       if won then
-        write(self, {about(row, "claim", {host = o.host, pid = o.pid, started = o.started, room = row.room, now = o.now,
+        write(self, {about(row, "claim", {host = o.host, pid = o.pid, started = o.started, room = row.room, now = core.now(),
           beat = os.time(), device = o.device})})
         return row
       end

@@ -142,13 +142,13 @@ end
 -- Claims ----------------------------------------------------------------------------------------------------------------------
 
 --- The first pending trial whose need fits beside those that run on this host's device. o: host, pid, started, limit (bytes of
--- the device), least (bytes that every trial has), now, device (nil: none is named), share (trials on the device at once). Gives
+-- the device), least (bytes that every trial has), device (nil: none is named), share (trials on the device at once). Gives
 -- its row, with token and room; nil where there is none.
 function Store:claim(o)
   return self:atomically(function()
     local row <const> = state.fitting(self.db, o, 1)[1]
     if not row then return nil end
-    changes.claim(self.db, state.about(row, {host = o.host, pid = o.pid, started = o.started, room = row.room, now = o.now,
+    changes.claim(self.db, state.about(row, {host = o.host, pid = o.pid, started = o.started, room = row.room, now = core.now(),
       beat = os.time(), device = o.device}))
     return row
   end)
