@@ -124,7 +124,8 @@ describe("gb.gp.svgp by L-BFGS", function()
   end)
 
   it("reaches an ELBO that Adam does not pass, with other likelihoods and every q", function()
-    for _, case in ipairs{{"bernoulli", classes, "diagonal"}, {"poisson", counts, "low_rank"}, {"student_t", y, "full"}} do
+    for _, case in ipairs{{"bernoulli", classes, "full"}, {"poisson", counts, "full"}, {"bernoulli", classes, "diagonal"},
+      {"poisson", counts, "low_rank"}, {"student_t", y, "full"}} do
       local kind <const>, values <const>, q <const> = table.unpack(case)
       local function make()
         return new{likelihood = gb.likelihoods[kind]{}, q = q, rank = q == "low_rank" and 3 or nil}

@@ -65,12 +65,7 @@ local function hot_loop(text)
   return best
 end
 
-local function read(path)
-  local f <const> = assert(io.open(path, "rb"))
-  local bytes <const> = f:read "a"
-  f:close()
-  return bytes
-end
+local read <const> = images.read
 
 local function output(command)
   local pipe <const> = assert(io.popen(command))

@@ -15,7 +15,8 @@ function M.at(key, target)
   return key:sub(1, 16) .. ("%016x"):format(mix(second, target))
 end
 
-local function read(path)
+--- The bytes of a file.
+function M.read(path)
   local f <const> = assert(io.open(path, "rb"))
   local bytes <const> = f:read "a"
   f:close()
@@ -24,7 +25,7 @@ end
 
 --- Images by key.
 function M.pack(path)
-  local bytes <const> = read(path)
+  local bytes <const> = M.read(path)
   local mark <const>, _, _, n <const> = ("<c8I8I8I4"):unpack(bytes)
   assert(mark == "gbpack1\0", path .. " is no pack")
   local out <const>, first <const> = {}, 8 + 16 + 8 + 8 * 4 + 8

@@ -48,8 +48,8 @@ function methods.leave_one_out(self)
   local count <const>, of <const> = form.count(f.y), model.posterior(inner)
   if count < 2 then core.raise("shape", "leave_one_out: needs 2 observations or more, got " .. count) end
   if not of.leave_one_out then
-    core.raise("option", "leave_one_out: a model of this class has no closed form of it; gb.data.kfold divides rows for models "
-      .. "that are fitted and scored anew")
+    core.raise("option", "leave_one_out: a model of this class has no closed form of it: fit and score a model for each fold of "
+      .. "gb.data.kfold")
   end
   local own_diagonal <const>, own_weights <const>, converged <const> = of.leave_one_out(inner)
   local diagonal <const>, weights <const> = form.weights(self, own_diagonal), form.weights(self, own_weights)
