@@ -93,6 +93,12 @@ typedef struct gb_panel_ops {
   ** out. */
   size_t (*worst_interleaved)(gb_panel x, size_t m, const double *length);
 
+  /* Products with small matrices m of the host, row-major; sums are chains as in 'dot', those over columns
+  ** in their order. 'cross' needs gb_panel_sums(n, x.r * y.r) doubles, 'turn' gb_panel_sums(n, x.r). */
+  void (*cross)(gb_panel x, gb_panel y, void *sums, double *out); /* out (x.r, y.r) = x' y */
+  void (*mix)(gb_panel x, const double *m, gb_panel y); /* y += x m, m (x.r, y.r); no entry is in both */
+  void (*turn)(const double *m, size_t to, void *sums, gb_panel x); /* the first 'to' <= x.r columns = x m */
+
   /* Sizes. For each column the exponent e with its largest entry in 2^e [1, 2); 0 where that is 0 or not
   ** finite. */
   void (*exponents)(gb_panel x, int *exponent);
@@ -198,6 +204,15 @@ static inline void gb_panel_dot (gb_panel x, gb_panel y, void *sums, double *out
 static inline void gb_panel_step (const double *f, gb_panel p, gb_panel q, gb_panel x, gb_panel r, void *sums,
                                   double *out) {
   x.device->ops->panel->step(f, p, q, x, r, sums, out);
+}
+static inline void gb_panel_cross (gb_panel x, gb_panel y, void *sums, double *out) {
+  x.device->ops->panel->cross(x, y, sums, out);
+}
+static inline void gb_panel_mix (gb_panel x, const double *m, gb_panel y) {
+  x.device->ops->panel->mix(x, m, y);
+}
+static inline void gb_panel_turn (const double *m, size_t to, void *sums, gb_panel x) {
+  x.device->ops->panel->turn(m, to, sums, x);
 }
 static inline double gb_panel_sum (gb_panel x) { return x.device->ops->panel->sum(x); }
 static inline double gb_panel_sum_squares (gb_panel x, double start) {

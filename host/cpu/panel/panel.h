@@ -51,6 +51,11 @@ double gb_cpu_sum_squares (gb_panel x, double start);
 double gb_cpu_sum_logs (gb_panel x, double factor, double start);
 size_t gb_cpu_worst_interleaved (gb_panel x, size_t m, const double *length);
 
+/* block.c */
+void gb_cpu_cross (gb_panel x, gb_panel y, void *sums, double *out);
+void gb_cpu_mix (gb_panel x, const double *m, gb_panel y);
+void gb_cpu_turn (const double *m, size_t to, void *sums, gb_panel x);
+
 /* sizes.c */
 void gb_cpu_exponents (gb_panel x, int *exponent);
 void gb_cpu_shift (gb_panel x, const int *exponent, int sign);
