@@ -101,6 +101,17 @@ static size_t p_worst_interleaved (gb_panel x, size_t m, const double *length) {
   return ops(x)->worst_interleaved(here(x), m, length);
 }
 
+static void p_cross (gb_panel x, gb_panel y, void *sums, double *out) {
+  ops(x)->cross(here(x), here(y), near(sums), out);
+  for (size_t i = 0; far_is_lost() && i < x.r * y.r; i++) out[i] = NAN;
+}
+
+static void p_mix (gb_panel x, const double *m, gb_panel y) { ops(x)->mix(here(x), m, here(y)); }
+
+static void p_turn (const double *m, size_t to, void *sums, gb_panel x) {
+  ops(x)->turn(m, to, near(sums), here(x));
+}
+
 static void p_exponents (gb_panel x, int *exponent) { ops(x)->exponents(here(x), exponent); }
 
 static void p_shift (gb_panel x, const int *exponent, int sign) { ops(x)->shift(here(x), exponent, sign); }
@@ -189,6 +200,9 @@ const gb_panel_ops far_panel_ops = {.read = p_read,
                                     .sum_squares = p_sum_squares,
                                     .sum_logs = p_sum_logs,
                                     .worst_interleaved = p_worst_interleaved,
+                                    .cross = p_cross,
+                                    .mix = p_mix,
+                                    .turn = p_turn,
                                     .exponents = p_exponents,
                                     .shift = p_shift,
                                     .lost = p_lost,
