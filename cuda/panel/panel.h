@@ -41,6 +41,11 @@ double gb_cuda_panel_sum_squares (gb_panel x, double start);
 double gb_cuda_panel_sum_logs (gb_panel x, double factor, double start);
 size_t gb_cuda_panel_worst_interleaved (gb_panel x, size_t m, const double *length);
 
+/* block.cu */
+void gb_cuda_panel_cross (gb_panel x, gb_panel y, void *sums, double *out);
+void gb_cuda_panel_mix (gb_panel x, const double *m, gb_panel y);
+void gb_cuda_panel_turn (const double *m, size_t to, void *sums, gb_panel x);
+
 /* sizes.cu */
 void gb_cuda_panel_exponents (gb_panel x, int *exponent);
 double gb_cuda_panel_lost (gb_panel x, const int *exponent, bool f32, size_t *column);

@@ -83,11 +83,6 @@ static size_t rows_at_once (const gb_panel &x, bool listed, bool in_room) {
   return rows;
 }
 
-/* Without work there are no sums: what is not a number cannot be taken for one. */
-static void spoil (const gb_cuda_work &w, double *out, size_t columns) {
-  for (size_t k = 0; w.gpu == NULL && k < columns; k++) out[k] = NAN;
-}
-
 static dim3 grid_of (size_t rows, size_t columns) {
   return dim3(gb_cuda_groups(rows, BLOCK), gb_cuda_groups(columns, WIDTH));
 }
@@ -106,7 +101,7 @@ void gb_cuda_panel_dot (gb_panel x, gb_panel y, void *sums, double *out) {
       gb_cuda_work_launched(&w, "dot_blocks");
     }
     add_totals(&w, to, blocks, x.r, out);
-    spoil(w, out, x.r);
+    gb_cuda_work_spoil(w, out, x.r);
   }
 }
 
@@ -130,7 +125,7 @@ void gb_cuda_panel_step (const double *f, gb_panel p, gb_panel q, gb_panel x, gb
       gb_cuda_work_launched(&w, "step_blocks");
     }
     add_totals(&w, j.sums, gb_cuda_groups(n, BLOCK), p.r, out);
-    spoil(w, out, p.r);
+    gb_cuda_work_spoil(w, out, p.r);
   }
 }
 

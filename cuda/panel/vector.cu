@@ -187,14 +187,13 @@ static __global__ void scatter (gb_cuda_view x, const double *dense) {
   if (t < x.n * x.r) *gb_cuda_entry(x, t / x.r, t % x.r) = dense[t];
 }
 
-/* Rows of a dense copy that takes half of the room at most; lists take the other. */
-static size_t dense_rows (const gb_panel &x) {
+/* Lists take the other half of the room. */
+size_t gb_cuda_gathered_rows (const gb_panel &x) {
   const size_t rows = gb_cuda_room(x) / 2 / (x.r * sizeof(double)), some = gb_cuda_rows_at_once(x);
   return rows == 0 ? 1 : rows < some ? rows : some;
 }
 
-/* A part of a panel as dense rows in the room. */
-static double *gather_part (gb_cuda_work *w, const gb_panel &x, size_t i0, size_t n) {
+double *gb_cuda_work_gather (gb_cuda_work *w, const gb_panel &x, size_t i0, size_t n) {
   const gb_cuda_view v = gb_cuda_work_view(w, x, i0, n);
   double *dense = (double *)gb_cuda_work_take(w, n * x.r * sizeof(double));
   if (dense == NULL) return NULL;
@@ -206,7 +205,7 @@ static double *gather_part (gb_cuda_work *w, const gb_panel &x, size_t i0, size_
 
 static bool read_part (const gb_panel &x, size_t i0, size_t n, double *out) {
   gb_cuda_work w = gb_cuda_work_begin(x.device);
-  const double *dense = gather_part(&w, x, i0, n);
+  const double *dense = gb_cuda_work_gather(&w, x, i0, n);
   gb_cuda_work_get(&w, out, dense, n * x.r * sizeof(double));
   return w.gpu != NULL;
 }
@@ -214,7 +213,7 @@ static bool read_part (const gb_panel &x, size_t i0, size_t n, double *out) {
 /* A GPU that is lost gives no values. */
 void gb_cuda_panel_read (gb_panel x, double *out) {
   if (x.n == 0 || x.r == 0) return;
-  const size_t some = dense_rows(x);
+  const size_t some = gb_cuda_gathered_rows(x);
   for (size_t i0 = 0; i0 < x.n; i0 += some) {
     const size_t n = x.n - i0 < some ? x.n - i0 : some;
     if (read_part(x, i0, n, out + i0 * x.r)) continue;
@@ -234,7 +233,7 @@ static void write_part (const gb_panel &x, size_t i0, size_t n, const double *va
 
 void gb_cuda_panel_write (gb_panel x, const double *values) {
   if (x.n == 0 || x.r == 0) return;
-  const size_t some = dense_rows(x);
+  const size_t some = gb_cuda_gathered_rows(x);
   for (size_t i0 = 0; i0 < x.n; i0 += some)
     write_part(x, i0, x.n - i0 < some ? x.n - i0 : some, values + i0 * x.r);
 }
@@ -263,11 +262,11 @@ static __global__ void spread (size_t n, size_t to, size_t w, const double *dens
 void gb_cuda_panel_compact (gb_panel x, size_t to, size_t w, const size_t *at) {
   if (x.n == 0 || to == 0) return;
   const gb_panel source = gb_panel_columns(x, w, at);
-  const size_t some = w > 0 ? dense_rows(source) : x.n;
+  const size_t some = w > 0 ? gb_cuda_gathered_rows(source) : x.n;
   for (size_t i0 = 0; i0 < x.n; i0 += some) {
     const size_t n = x.n - i0 < some ? x.n - i0 : some;
     gb_cuda_work work = gb_cuda_work_begin(x.device);
-    const double *dense = w > 0 ? gather_part(&work, source, i0, n) : NULL;
+    const double *dense = w > 0 ? gb_cuda_work_gather(&work, source, i0, n) : NULL;
     if (work.gpu == NULL) return;
     GB_LAUNCH(spread, gb_cuda_groups(n * to, GB_CUDA_PANEL_THREADS), GB_CUDA_PANEL_THREADS, 0,
               work.gpu->stream, n, to, w, dense, (double *)x.at + i0 * to);

@@ -4,6 +4,7 @@
 
 #include "cuda/launch.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,6 +98,11 @@ static inline void gb_cuda_work_look (gb_cuda_work *w, const void *from, size_t 
   if (w->gpu != NULL) gb_cuda_work_failed(w, gb_cuda_look(w->gpu, from, bytes, look, ud, &err), &err);
 }
 
+/* Without work there are no sums: what is not a number cannot be taken for one. */
+static inline void gb_cuda_work_spoil (const gb_cuda_work &w, double *out, size_t count) {
+  for (size_t k = 0; w.gpu == NULL && k < count; k++) out[k] = NAN;
+}
+
 /* A copy of the host's bytes in the room; NULL for NULL. */
 static inline void *gb_cuda_work_put (gb_cuda_work *w, const void *from, size_t bytes) {
   void *at = from == NULL ? NULL : gb_cuda_work_take(w, bytes);
@@ -124,5 +130,10 @@ static inline size_t gb_cuda_listed_rows (const gb_panel &x) {
 static inline size_t gb_cuda_rows_at_once (const gb_panel &x) {
   return x.row == NULL ? (x.n > 0 ? x.n : 1) : gb_cuda_listed_rows(x);
 }
+
+/* vector.cu: a part of a panel as dense rows in the room; NULL where the work has failed. Parts of so many
+** rows take half of the room at most; their lists take a quarter. */
+size_t gb_cuda_gathered_rows (const gb_panel &x);
+double *gb_cuda_work_gather (gb_cuda_work *w, const gb_panel &x, size_t i0, size_t n);
 
 #endif
