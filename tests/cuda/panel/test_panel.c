@@ -89,15 +89,15 @@ static void check_close (const char *what, const twin *t, double tolerance) {
 /* -- panels */
 
 enum { LITTLE_ROOM = 1 << 16 }; /* work is done in parts then */
-enum { PANELS = 4, MOST_ROWS = 1100, MOST_COLUMNS = 40 };
+enum { PANELS = 4, MOST_ROWS = 1100, MOST_COLUMNS = 40, WIDEST = 130 };
 
 typedef struct scene {
   size_t n, r;
   twin memory[PANELS], sums, factors; /* 'sums' is room, 'factors' (r) lie in memory */
   gb_panel near[PANELS], far[PANELS];
-  size_t rows[PANELS][MOST_ROWS], columns[PANELS][MOST_COLUMNS];
-  double f[MOST_COLUMNS], g[MOST_COLUMNS];
-  int exponent[MOST_COLUMNS];
+  size_t rows[PANELS][MOST_ROWS], columns[PANELS][WIDEST];
+  double f[WIDEST], g[WIDEST];
+  int exponent[WIDEST];
 } scene;
 
 /* So many of 0 .. below - 1, without order; 'ascending' with it. */
@@ -339,6 +339,57 @@ static void special (scene *s) {
 static void test_special (void **state) {
   (void)state;
   run_scenes(special, true);
+}
+
+/* -- products with each other and with small matrices */
+
+static void narrow (scene *s, int p, size_t r) { s->near[p].r = s->far[p].r = r; }
+
+static void crossed (scene *s, int p, int q) {
+  const size_t width = s->near[p].r * s->near[q].r;
+  double *near = malloc(2 * width * sizeof *near), *far = near + width;
+  twin sums = twin_of(gb_panel_sums(s->n, width));
+  memset(near, 0xff, 2 * width * sizeof *near); /* all NaN */
+  gpu_home()->ops->panel->cross(s->near[p], s->near[q], sums.near, near);
+  gpu->ops->panel->cross(s->far[p], s->far[q], sums.far->data, far);
+  assert_same("cross", near, far, width);
+  check_scene("cross", s);
+  for (size_t e = 0; s->n == 0 && e < width; e++) assert_true(far[e] == 0);
+  twin_free(&sums);
+  free(near);
+}
+
+static void products (scene *s) {
+  const size_t r = s->r, fewer = 1 + draw(r), to = 1 + draw(r);
+  double *m = malloc(r * r * sizeof *m);
+  for (size_t e = 0; e < r * r; e++) m[e] = draw(9) == 0 ? 0 : gb_rand_normal(5, 8, draws++);
+  crossed(s, 0, 1);
+  crossed(s, 0, 0);
+  narrow(s, 1, fewer);
+  crossed(s, 0, 1);
+  crossed(s, 1, 0);
+  BOTH(mix(x[0], m, x[1]))
+  BOTH(mix(x[1], m, x[2]))
+  BOTH(turn(m, to, x == s->near ? (void *)s->sums.near : s->sums.far->data, x[3]))
+  BOTH(turn(m, r, x == s->near ? (void *)s->sums.near : s->sums.far->data, x[2]))
+  free(m);
+}
+
+/* With little room, the matrix of the widest has more entries than the room. */
+static void test_products (void **state) {
+  static scene s;
+  static const size_t heights[] = {0, 1, 255, 256, 257, 700}, widths[] = {1, 3, 17, 40, WIDEST};
+  (void)state;
+  for (size_t k = 0; k < sizeof widths / sizeof *widths; k++)
+    for (size_t h = 0; h < sizeof heights / sizeof *heights; h++)
+      for (int turn = 0; turn < 3; turn++) {
+        begin_scene(&s, heights[h], widths[k], turn > 0);
+        if (turn == 1) spoil(&s.memory[0]);
+        gb_cuda_of(gpu)->room_bytes = turn == 2 ? LITTLE_ROOM : GB_CUDA_ROOM;
+        products(&s);
+        end_scene(&s);
+      }
+  gb_cuda_of(gpu)->room_bytes = GB_CUDA_ROOM;
 }
 
 /* -- small dense matrices */
@@ -606,6 +657,10 @@ static void test_loss (void **state) {
   gpu->ops->panel->dot(s.far[0], s.far[1], s.sums.far->data, out);
   for (size_t k = 0; k < s.r; k++) assert_true(isnan(out[k]));
   assert_true(isnan(gpu->ops->panel->sum(s.far[0])));
+  gpu->ops->panel->mix(s.far[0], s.g, gb_panel_column(s.far[1], 0));
+  gpu->ops->panel->turn(s.g, 1, s.sums.far->data, s.far[2]);
+  gpu->ops->panel->cross(s.far[0], gb_panel_column(s.far[1], 0), s.sums.far->data, out);
+  for (size_t k = 0; k < s.r; k++) assert_true(isnan(out[k]));
   read = malloc(s.n * s.r * sizeof *read);
   gpu->ops->panel->read(s.far[0], read);
   for (size_t i = 0; i < s.n * s.r; i++) assert_true(isnan(read[i]));
@@ -627,9 +682,10 @@ static int close_gpu (void **state) {
 
 int main (void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_elementwise), cmocka_unit_test(test_sizes),   cmocka_unit_test(test_in_and_out),
-      cmocka_unit_test(test_sums),        cmocka_unit_test(test_special), cmocka_unit_test(test_dense),
-      cmocka_unit_test(test_low_rank),    cmocka_unit_test(test_pivots),  cmocka_unit_test(test_loss),
+      cmocka_unit_test(test_elementwise), cmocka_unit_test(test_sizes),    cmocka_unit_test(test_in_and_out),
+      cmocka_unit_test(test_sums),        cmocka_unit_test(test_special),  cmocka_unit_test(test_products),
+      cmocka_unit_test(test_dense),       cmocka_unit_test(test_low_rank), cmocka_unit_test(test_pivots),
+      cmocka_unit_test(test_loss),
   };
   return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }
