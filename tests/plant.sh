@@ -438,6 +438,22 @@ host/solve/precond/partial.c
 's/ || (p->rows > 0 \&\& now + wait > p->bound)//'
 'a block takes its candidates, whoever else is before them'
 
+host/cpu/panel/block.c
+'s/for (size_t t = 0; t < blocks; t++)$/for (size_t t = blocks; t-- > 0;)/'
+'products of panels: sums go from the last block to the first'
+
+host/cpu/panel/block.c
+'s/if (j->x.column == NULL \&\& j->y.column == NULL)/if (j->x.column == NULL)/'
+'products of panels: a list of columns is forgotten'
+
+host/cpu/panel/block.c
+'s/for (size_t k = 0; k < j->to; k++) \*gb_panel_entry(&j->x, i, k) = 0;//'
+'products of panels: columns that are turned keep what they were'
+
+tests/far/panel.c
+'s/far_is_lost() \&\& i < x.r \* y.r/i < 0/'
+'products of panels: a far device that is lost gives numbers'
+
 host/cpu/panel/pivots.c
 's/fmax(lot\[i\] - left\[i\] \* e->step\[r\], 0)/lot[i]/'
 'lots that were not used up start again in each block'
@@ -1225,6 +1241,18 @@ cuda/panel/low_rank.cu
 cuda/panel/pivots.cu
 's/if (at == e.pivot\[r\]) v = e.root\[r\], \*left = 0;/if (at == e.pivot[r]) v = e.root[r];/'
 'a pivot may be chosen again'
+
+cuda/panel/block.cu
+'s/for (size_t b = 0; b < blocks; b++) s += sums/for (size_t b = blocks; b-- > 0;) s += sums/'
+'sums of a product of two panels go from the last block to the first'
+
+cuda/panel/block.cu
+'s/p.first + m0 + c/m0 + c/'
+'later rows of a matrix that does not fit the room meet the first columns'
+
+cuda/panel/block.cu
+'s/begins \&\& j0 == 0/begins/'
+'columns that are turned forget the rows of the matrix that came before'
 
 cuda/panel/view.cuh
 's/else v.row = (const size_t \*)gb_cuda_work_put(w, x.row + i0/else v.row = (const size_t *)gb_cuda_work_put(w, x.row/'
@@ -2296,6 +2324,7 @@ suite_of () {                     # file, what is wrong
     'k-means of a GPU: '*) targets='gibbous gibbous_cuda_emulated' filter='^cuda_spec/kmeans_bytes$'; return ;;
     'k-means fits: '*) targets=gibbous filter=spec/cluster/kmeans_spec.lua; return ;;
     'k-means ranks: '*) targets=test_kmeans_ranks filter='^kmeans_ranks$'; return ;;
+    'products of panels: '*) targets='test_panel gibbous_far' filter='^(far/)?panel$'; return ;;
     'system: '*) targets=test_system filter='^system$'; return ;;
     'sweeps left behind: '*) targets=gibbous filter=spec/sweep/left_behind_spec.lua; return ;;
     'sweeps on devices: '*) targets='gibbous gibbous_far' filter=spec/sweep/devices_spec.lua; return ;;
