@@ -14,21 +14,46 @@ static gb_status shorter_log (const gb_trace *trace, size_t c, double *out, gb_e
   return st;
 }
 
+/* Sums over the probes of forms with log(A), and with that of fewer steps. */
+typedef struct sample {
+  double sum, squares, shorter;
+} sample;
+
+static void estimate (const gb_precond *p, sample s, size_t n, size_t probes, gb_logdet_info *info) {
+  const double k = (double)probes, mean = s.sum / k, spread = fmax(s.squares / k - mean * mean, 0);
+  info->value = (double)n * mean + (p != NULL ? p->logdet : 0);
+  info->standard_error = probes < 2 ? INFINITY : (double)n * sqrt(spread / (k - 1));
+  info->truncation = (double)n * fabs(mean - s.shorter / k);
+}
+
 gb_status gb_probes_logdet (const gb_precond *p, const gb_trace *trace, size_t n, size_t first, size_t probes,
                             gb_logdet_info *info, gb_error *err) {
-  double sum = 0, squares = 0, shorter = 0;
+  sample sums = {0};
   for (size_t c = first; c < first + probes; c++) {
     double q, s;
     GB_TRY(gb_trace_log(trace, c, &q, err));
     GB_TRY(shorter_log(trace, c, &s, err));
-    sum += q;
-    squares += q * q;
-    shorter += s;
+    sums.sum += q;
+    sums.squares += q * q;
+    sums.shorter += s;
   }
-  const double k = (double)probes, mean = sum / k, spread = fmax(squares / k - mean * mean, 0);
-  info->value = (double)n * mean + (p != NULL ? p->logdet : 0);
-  info->standard_error = probes < 2 ? INFINITY : (double)n * sqrt(spread / (k - 1));
-  info->truncation = (double)n * fabs(mean - shorter / k);
+  estimate(p, sums, n, probes, info);
+  return GB_OK;
+}
+
+gb_status gb_block_logdet (const gb_precond *p, const gb_block_trace *trace, size_t n, size_t first,
+                           size_t probes, double *work, gb_logdet_info *info, gb_error *err) {
+  sample sums = {0};
+  gb_block_trace_log(trace, trace->steps - (trace->steps + 4) / 5, work);
+  for (size_t c = first; c < first + probes; c++) sums.shorter += work[c];
+  gb_block_trace_log(trace, trace->steps, work);
+  for (size_t c = first; c < first + probes; c++) {
+    sums.sum += work[c];
+    sums.squares += work[c] * work[c];
+  }
+  if (!isfinite(sums.sum))
+    return gb_fail(err, GB_ENOTPD, "the matrix has an eigenvalue that is not positive");
+  estimate(p, sums, n, probes, info);
   return GB_OK;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GB_SOLVE_LOGDET_LOGDET_H
 #define GB_SOLVE_LOGDET_LOGDET_H
 
+#include "solve/block_cg.h"
 #include "solve/cg.h"
 
 typedef struct gb_logdet_options {
@@ -28,6 +29,11 @@ gb_status gb_logdet_slq (gb_node *a, const gb_logdet_options *o, gb_logdet_info 
 ** from P. */
 gb_status gb_probes_logdet (const gb_precond *p, const gb_trace *trace, size_t n, size_t first, size_t probes,
                             gb_logdet_info *info, gb_error *err);
+
+/* The same from the trace of a block of right-hand sides, of which first .. first + probes - 1 are the probes. Errors:
+** ENOTPD. */
+gb_status gb_block_logdet (const gb_precond *p, const gb_block_trace *trace, size_t n, size_t first,
+                           size_t probes, double *work, gb_logdet_info *info, gb_error *err);
 
 /* The quantile t that Student's distribution exceeds with probability (1 - level) / 2: the half-width of
 ** an interval of that level, in standard errors. Source: Hill (1970), Algorithm 396: Student's

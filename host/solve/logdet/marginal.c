@@ -13,14 +13,26 @@
 size_t gb_marginal_columns (const gb_logdet_options *o, size_t n) { return 1 + (o->exact ? n : o->probes); }
 
 static size_t entries (size_t n, size_t r) { return (2 * n * r + gb_panel_sums(n, r)) * sizeof(double); }
-static size_t numbers (const gb_logdet_options *o, size_t r) {
-  return r * sizeof(double) + gb_trace_bytes(o->solve.max_iter, r);
+static bool in_block (const gb_logdet_options *o, size_t n, size_t r) {
+  return !o->exact && gb_block_cg_pays(n, r);
+}
+
+/* Of one trace: a block that fails is followed by its columns one by one. */
+static size_t numbers (const gb_logdet_options *o, size_t n, size_t r) {
+  const size_t columns = gb_trace_bytes(o->solve.max_iter, r),
+               block = in_block(o, n, r) ? gb_block_trace_bytes(o->solve.max_iter, r) : 0;
+  return r * sizeof(double) + (columns > block ? columns : block);
 }
 
 gb_work_bytes gb_marginal_bytes (const gb_logdet_options *o, size_t n) {
   const size_t r = gb_marginal_columns(o, n);
-  const gb_work_bytes w = gb_cg_panels_bytes(n, r);
-  return (gb_work_bytes){entries(n, r) + w.entries, numbers(o, r) + w.numbers};
+  gb_work_bytes w = gb_cg_panels_bytes(n, r);
+  if (in_block(o, n, r)) {
+    const gb_work_bytes block = gb_block_cg_bytes(n, r);
+    if (block.entries > w.entries) w.entries = block.entries;
+    if (block.numbers > w.numbers) w.numbers = block.numbers;
+  }
+  return (gb_work_bytes){entries(n, r) + w.entries, numbers(o, n, r) + w.numbers};
 }
 
 /* Panels (n, r), where 'all' is the result; column 0 belongs to b, the others to probes. */
@@ -75,6 +87,21 @@ static void constants (const marginal *q) {
   gb_panel_fill(part_of(q, gb_marginal_e(), 1, 1), 1);
 }
 
+/* The solutions and log det A. What a block cannot solve is left to conjugate gradients of each column, which also say why. */
+static gb_status solve (gb_solve_matrix *m, const gb_logdet_options *o, const marginal *q, void *memory,
+                        gb_logdet_info *info, gb_error *err) {
+  const size_t n = q->n, r = q->r;
+  if (in_block(o, n, r)) {
+    gb_block_trace trace = gb_block_trace_bind(o->solve.max_iter, r, memory);
+    GB_TRY(gb_block_cg_panels(m, &o->solve, q->rhs, q->x, q->residual, &trace, &info->solve, err));
+    if (info->solve.converged || info->solve.reason == GB_SOLVE_MAX_ITER)
+      return gb_block_logdet(o->solve.precond, &trace, n, 1, r - 1, q->norm, info, err);
+  }
+  gb_trace trace = gb_trace_bind(o->solve.max_iter, r, memory);
+  GB_TRY(gb_cg_panels(m, &o->solve, q->rhs, q->x, q->residual, &trace, &info->solve, err));
+  return gb_probes_logdet(o->solve.precond, &trace, n, 1, r - 1, info, err);
+}
+
 static gb_status run_in (gb_solve_matrix *m, gb_panel b, const gb_logdet_options *o, gb_room work, void *out,
                          gb_logdet_info *info, gb_error *err) {
   const size_t n = m->a.n, r = m->a.r, nr = n * r;
@@ -84,12 +111,10 @@ static gb_status run_in (gb_solve_matrix *m, gb_panel b, const gb_logdet_options
   q.sums = gb_panel_address(work.entries, 2 * nr);
   q.x = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_c(n, r)), n, r);
   q.w = gb_panel_of(work.device, gb_panel_address(out, gb_marginal_d(n, r)), n, r);
-  gb_trace trace = gb_trace_bind(o->solve.max_iter, r, q.norm + r);
   take_probes(o, q.rhs);
   gb_panel_copy(b, gb_panel_column(q.rhs, 0));
   normalise(o->solve.precond, &q);
-  GB_TRY(gb_cg_panels(m, &o->solve, q.rhs, q.x, q.residual, &trace, &info->solve, err));
-  GB_TRY(gb_probes_logdet(o->solve.precond, &trace, n, 1, r - 1, info, err));
+  GB_TRY(solve(m, o, &q, q.norm + r, info, err));
   if (o->exact) info->standard_error = 0;
   const gb_panel left = gb_panel_column(q.residual, 0);
   double head[GB_MARGINAL_HEAD] = {
@@ -109,9 +134,9 @@ gb_status gb_marginal_run (gb_solve_matrix *m, gb_panel b, const gb_logdet_optio
   *info = (gb_logdet_info){0};
   const size_t n = m->a.n, r = gb_marginal_columns(&own, n);
   gb_work work;
-  GB_TRY(gb_work_new(b.device, entries(n, r), numbers(&own, r), "marginal likelihood", &work, err));
+  GB_TRY(gb_work_new(b.device, entries(n, r), numbers(&own, n, r), "marginal likelihood", &work, err));
   const gb_status st = run_in(m, b, &own, work.at, out, info, err);
-  info->solve.bytes += entries(n, r) + numbers(&own, r);
+  info->solve.bytes += entries(n, r) + numbers(&own, n, r);
   gb_work_free(&work);
   return st;
 }

@@ -1,0 +1,310 @@
+/* block_cg.c - the recurrence. With P the preconditioner, residuals R = Q C and Q' P^-1 Q = I:
+**
+**   a = (S' A S)^-1       X += S a C       Q - A S a = Q_new z, Q_new orthonormal again
+**   C = z C                                S = P^-1 Q_new + S z'
+**
+** Directions that depend on the others leave the block; their part of R, which rounding made, is lost to the recursion and
+** found by the next true residual. */
+#include "solve/block_cg.h"
+
+#include <string.h>
+
+#include "base/interrupt.h"
+#include "solve/frame/refine.h"
+#include "solve/frame/small.h"
+
+#define INDEPENDENT 1e-13 /* share of a square beyond the other directions */
+#define ROWS_PER_COLUMN 128
+
+typedef struct block {
+  gb_refinement q;
+  gb_block_trace *trace;                 /* NULL after the first cycle or a restart */
+  gb_panel basis, s;                     /* (n, width): Q and S; P^-1 Q is in the frame's spare panel */
+  size_t live, rank;                     /* right-hand sides of the cycle, columns of Q */
+  double *c;                             /* (rank, live) */
+  double *energy;                        /* (rank, rank): S' A S of the step */
+  double *change;                        /* a of a step, then z */
+  double *gram, *turn, *product, *spare; /* (r, r): work */
+  double *left, *rz, *curvature;         /* (r) */
+  size_t *of;                            /* (r) */
+} block;
+
+bool gb_block_cg_pays (size_t n, size_t r) { return n / ROWS_PER_COLUMN >= r; }
+
+/* -- memory */
+
+#define SMALL 7 /* (r, r) matrices */
+#define ARRAYS 3
+
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
+  (void)ud;
+  return (gb_work_bytes){(3 * n * r + gb_panel_sums(n, r * r)) * sizeof(double),
+                         (SMALL * r * r + ARRAYS * r) * sizeof(double) + r * sizeof(size_t) +
+                             gb_refine_numbers(r) + gb_refine_flags(r)};
+}
+
+static void bind (block *s, gb_system *system, gb_room w, gb_block_trace *trace) {
+  const size_t n = system->n, r = system->r;
+  double *d = w.numbers,
+         **matrix[SMALL] = {&s->c, &s->energy, &s->change, &s->gram, &s->turn, &s->product, &s->spare},
+         **array[ARRAYS] = {&s->left, &s->rz, &s->curvature};
+  *s = (block){.trace = trace};
+  for (size_t i = 0; i < SMALL; i++, d += r * r) *matrix[i] = d;
+  for (size_t i = 0; i < ARRAYS; i++, d += r) *array[i] = d;
+  s->of = (size_t *)(void *)d;
+  memset(s->curvature, 0, r * sizeof *s->curvature);
+  s->basis = gb_panel_of(w.device, w.entries, n, r);
+  s->s = gb_panel_of(w.device, gb_panel_address(w.entries, n * r), n, r);
+  char *numbers = (char *)(s->of + r);
+  gb_refine_init(&s->q, system, gb_panel_of(w.device, gb_panel_address(w.entries, 2 * n * r), n, r),
+                 gb_panel_address(w.entries, 3 * n * r), numbers, numbers + gb_refine_numbers(r));
+}
+
+/* The first columns of a panel of the loop. */
+static gb_panel own (const block *s, gb_panel v, size_t columns) {
+  return (gb_panel){.device = v.device, .at = v.at, .n = s->q.at.n, .r = columns, .stride = s->q.at.width};
+}
+static gb_panel basis_of (const block *s) { return own(s, s->basis, s->rank); }
+static gb_panel directions (const block *s) { return own(s, s->s, s->rank); }
+static gb_panel images (const block *s) { return own(s, s->q.ax, s->rank); }
+static gb_panel solved (const block *s) { return own(s, s->q.s->spare, s->rank); } /* P^-1 Q */
+
+/* -- an orthonormal basis */
+
+/* Q = Q_new z: one pass. z (new rank, rank) to 'z'. */
+static void orthonormalise_once (block *s, double *z) {
+  gb_panel_cross(basis_of(s), solved(s), s->q.sums, s->gram);
+  const size_t p = gb_small_basis(s->rank, s->gram, INDEPENDENT, z, s->turn, s->left, s->of);
+  gb_panel_turn(s->turn, p, s->q.sums, basis_of(s));
+  gb_panel_turn(s->turn, p, s->q.sums, solved(s));
+  s->rank = p;
+}
+
+/* The same twice, since one pass leaves what rounding made of nearly dependent directions; z to 'change'. */
+static void orthonormalise (block *s) {
+  const size_t before = s->rank;
+  gb_precond_apply(s->q.s->o->precond, basis_of(s), solved(s));
+  orthonormalise_once(s, s->product);
+  const size_t once = s->rank;
+  orthonormalise_once(s, s->spare);
+  gb_small_product(s->rank, once, before, s->spare, s->product, s->change);
+}
+
+/* From the residuals of the listed columns: Q, C and S. */
+static void begin (block *s) {
+  s->rank = s->live;
+  gb_panel_copy(gb_active_of_all(&s->q.at, s->q.s->res), basis_of(s));
+  orthonormalise(s);
+  memcpy(s->c, s->change, s->rank * s->live * sizeof *s->c);
+  gb_panel_fill(gb_active_own_wide(&s->q.at, s->s), 0);
+  gb_panel_copy(solved(s), directions(s));
+}
+
+/* -- the trace */
+
+static bool traces (const block *s) { return s->trace != NULL && s->trace->steps < s->trace->max_steps; }
+
+/* C of all right-hand sides: 0 of those that were solved from the start. */
+static void note_first (const block *s) {
+  const size_t r = s->trace->r;
+  memset(s->trace->first, 0, s->rank * r * sizeof *s->c);
+  for (size_t i = 0; i < s->rank; i++)
+    for (size_t k = 0; k < s->live; k++) s->trace->first[i * r + s->q.at.column[k]] = s->c[i * s->live + k];
+  memset(s->trace->diagonal, 0, s->rank * s->rank * sizeof *s->c);
+}
+
+/* a_j, and S' A S as a part of T_jj, of which note_basis wrote the rest. */
+static void note_step (const block *s) {
+  if (!traces(s)) return;
+  gb_block_trace *t = s->trace;
+  const size_t p = s->rank, at = (size_t)t->steps * t->r * t->r;
+  if (t->steps == 0) note_first(s);
+  t->rank[t->steps] = p;
+  memcpy(t->step + at, s->change, p * p * sizeof *s->c);
+  for (size_t i = 0; i < p * p; i++) t->diagonal[at + i] += s->energy[i];
+  t->steps++;
+}
+
+/* T_j,j-1 = -z (S' A S), and z (S' A S) z' as a part of T_jj; before: columns of the last block. */
+static void note_basis (const block *s, size_t before) {
+  if (!traces(s)) return;
+  const size_t p = s->rank, at = (size_t)s->trace->steps * s->trace->r * s->trace->r;
+  double *below = s->trace->below + at;
+  gb_small_product(p, before, before, s->change, s->energy, below);
+  gb_small_transpose(p, before, s->change, s->turn);
+  gb_small_product(p, before, p, below, s->turn, s->trace->diagonal + at);
+  for (size_t i = 0; i < p * before; i++) below[i] = -below[i];
+}
+
+/* -- a step */
+
+/* The squares of the residuals Q C, before Q is orthonormal. */
+static void measure_residuals (block *s) {
+  const size_t p = s->rank, r = s->live;
+  gb_panel_cross(basis_of(s), basis_of(s), s->q.sums, s->gram);
+  gb_small_product(p, p, r, s->gram, s->c, s->product);
+  for (size_t k = 0; k < r; k++) {
+    double sum = 0;
+    for (size_t i = 0; i < p; i++) sum += s->c[i * r + k] * s->product[i * r + k];
+    s->q.stop.square[s->q.at.column[k]] = sum < 0 ? 0 : sum;
+  }
+}
+
+static void end_all (block *s, gb_column_state state, double curvature) {
+  for (size_t k = 0; k < s->live; k++) {
+    s->q.at.state[s->q.at.column[k]] = (unsigned char)state;
+    s->curvature[s->q.at.column[k]] = curvature;
+  }
+}
+
+/* S' A S to 'energy', a to 'change'. Returns false where it is not positive definite; then the cycle has ended. */
+static bool invert_energy (block *s) {
+  const size_t p = s->rank;
+  double *e = s->energy, pivot;
+  gb_panel_cross(directions(s), images(s), s->q.sums, e);
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j < i; j++) e[i * p + j] = e[j * p + i] = (e[i * p + j] + e[j * p + i]) / 2;
+  memcpy(s->product, e, p * p * sizeof *e);
+  if (gb_small_inverse(p, s->product, s->change, &pivot)) return true;
+  end_all(s, isfinite(pivot) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN, pivot);
+  return false;
+}
+
+/* X += S a C, and Q -= A S a. */
+static void advance (block *s) {
+  const size_t p = s->rank, r = s->live;
+  const gb_panel x = gb_active_of_all(&s->q.at, s->q.s->x);
+  gb_small_product(p, p, r, s->change, s->c, s->product);
+  gb_panel_mix(directions(s), s->product, x);
+  for (size_t k = 0; gb_stop_has_goal(&s->q.stop) && k < r; k++)
+    for (size_t i = 0; i < p; i++)
+      s->q.s->o->goal.quad_form[s->q.at.column[k]] += s->c[i * r + k] * s->product[i * r + k];
+  for (size_t i = 0; i < p * p; i++) s->product[i] = -s->change[i];
+  gb_panel_mix(images(s), s->product, basis_of(s));
+}
+
+/* Asks for the true residuals; true where the block is to begin again from them. */
+static gb_status check (block *s, bool *again, gb_error *err) {
+  GB_TRY(gb_refine_check(&s->q, s->rz, err));
+  *again = false;
+  for (size_t k = 0; k < s->live; k++) {
+    bool *restart = &s->q.restart[s->q.at.column[k]];
+    *again |= *restart;
+    *restart = false;
+  }
+  return GB_OK;
+}
+
+static bool is_active (const block *s) {
+  for (size_t k = 0; k < s->live; k++)
+    if (s->q.at.state[s->q.at.column[k]] == GB_COLUMN_ACTIVE) return true;
+  return false;
+}
+
+/* Columns that converged may leave the tolerance while the others move: all are tested anew. */
+static void test (block *s) {
+  gb_refinement *q = &s->q;
+  for (size_t k = 0; k < s->live; k++) {
+    unsigned char *state = &q->at.state[q->at.column[k]];
+    if (*state == GB_COLUMN_CONVERGED) *state = GB_COLUMN_ACTIVE;
+    s->rz[k] = 0;
+    for (size_t i = 0; i < s->rank; i++) s->rz[k] += s->c[i * s->live + k] * s->c[i * s->live + k];
+  }
+  if (gb_stop_measures(&q->stop)) gb_refine_test_measured(q, s->rz);
+  else
+    for (size_t k = 0; k < s->live; k++) gb_refine_test(q, q->at.column[k]);
+}
+
+/* Q, C and S of the next step. */
+static void renew (block *s) {
+  const size_t before = s->rank, r = s->live;
+  orthonormalise(s);
+  note_basis(s, before);
+  gb_small_product(s->rank, before, r, s->change, s->c, s->product);
+  memcpy(s->c, s->product, s->rank * r * sizeof *s->c);
+  gb_small_transpose(s->rank, before, s->change, s->turn);
+  gb_panel_turn(s->turn, s->rank, s->q.sums, own(s, s->s, before));
+  gb_panel_axpy(NULL, solved(s), directions(s));
+}
+
+/* A block without directions whose columns have not converged: P is not positive definite, or what it was given is not
+** finite. */
+static void end_empty (block *s) {
+  double sum = 0;
+  for (size_t k = 0; k < s->live; k++) sum += s->q.stop.square[s->q.at.column[k]];
+  end_all(s, isfinite(sum) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN, 0);
+}
+
+static gb_status take_step (block *s, int number, gb_error *err) {
+  gb_refinement *q = &s->q;
+  bool again = false;
+  if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
+  GB_TRY(gb_active_multiply(&q->at, q->by, s->s, q->ax, err));
+  if (!invert_energy(s)) return GB_OK;
+  note_step(s);
+  advance(s);
+  measure_residuals(s);
+  if ((number + 1) % gb_refine_interval(q) == 0) GB_TRY(check(s, &again, err));
+  if (again) {
+    s->trace = NULL;
+    begin(s);
+  } else if (gb_stop_measures(&q->stop)) renew(s);
+  test(s);
+  if (!again && !gb_stop_measures(&q->stop) && is_active(s)) renew(s);
+  if (is_active(s) && s->rank == 0) end_empty(s);
+  return GB_OK;
+}
+
+/* -- the loop */
+
+static double worst (const block *s) {
+  double most = 0;
+  for (size_t c = 0; c < s->q.s->r; c++) most = fmax(most, gb_stop_residual(&s->q.stop, c));
+  return most;
+}
+
+static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
+  block *s = ud;
+  gb_solve_info *info = q->s->info;
+  s->live = q->at.live;
+  begin(s);
+  if (s->rank == 0) end_empty(s);
+  for (int number = 0; is_active(s) && info->iterations < q->s->o->max_iter; number++) {
+    GB_TRY(take_step(s, number, err));
+    info->iterations++;
+    gb_curve_note(&info->curve, info->iterations, worst(s));
+  }
+  s->trace = NULL;
+  return GB_OK;
+}
+
+static gb_status loop (gb_system *system, gb_room work, const void *ud, gb_error *err) {
+  gb_block_trace *trace = (gb_block_trace *)(uintptr_t)ud;
+  gb_solve_info *info = system->info;
+  block s;
+  trace->steps = 0;
+  bind(&s, system, work, trace);
+  GB_TRY(gb_refine(&s.q, cycle, &s, err));
+  gb_refine_report(&s.q, s.curvature);
+  double smallest, largest;
+  gb_block_trace_extremes(trace, &smallest, &largest);
+  info->condition = largest > 0 ? largest / smallest : 0;
+  if (system->o->precond == NULL) info->smallest = smallest, info->largest = largest;
+  return GB_OK;
+}
+
+static const gb_solve_method method = {.name = "block conjugate gradients",
+                                       .takes = GB_TAKES_PRECOND | GB_TAKES_MIXED | GB_TAKES_GOAL,
+                                       .room = room,
+                                       .loop = loop};
+
+gb_status gb_block_cg_panels (gb_solve_matrix *m, const gb_solve_options *o, gb_panel b, gb_panel x,
+                              gb_panel residual, gb_block_trace *trace, gb_solve_info *info, gb_error *err) {
+  GB_TRY(gb_frame_run(&method, trace, m, o, b, false, x, residual, info, err));
+  if (!info->f32_insufficient) return GB_OK;
+  gb_solve_options full = *o;
+  full.mixed = false;
+  return gb_frame_run(&method, trace, m, &full, b, false, x, residual, info, err);
+}
+
+gb_work_bytes gb_block_cg_bytes (size_t n, size_t r) { return gb_frame_bytes(&method, NULL, n, r); }

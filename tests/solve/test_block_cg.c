@@ -1,0 +1,269 @@
+/* test_block_cg.c - block conjugate gradients: solutions, right-hand sides that depend on each other, and the block
+** Lanczos matrix of the steps. */
+#include "solve/block_cg.h"
+#include "solve/cg.h"
+#include "solve/logdet/marginal.h"
+#include "support/solve_fixture.h"
+
+/* A solve of b (n, r), its solution and residual in plain memory, and its trace. */
+typedef struct solved {
+  double *x, *residual;
+  gb_solve_info info;
+  gb_block_trace trace;
+  gb_work of_trace;
+} solved;
+
+static solved solve (gb_node *a, size_t n, size_t r, const double *b, const gb_solve_options *o) {
+  solved s = {0};
+  gb_solve_matrix m;
+  gb_work room[3];
+  gb_panel column[3];
+  for (int k = 0; k < 3; k++) column[k] = panel(&room[k], n, r, k == 0 ? b : NULL);
+  ok(gb_work_new(dev, 0, gb_block_trace_bytes(o->max_iter, r), "trace", &s.of_trace, &err));
+  s.trace = gb_block_trace_bind(o->max_iter, r, s.of_trace.at.numbers);
+  ok(gb_solve_matrix_init(&m, a, r, o->mixed, &err));
+  ok(gb_block_cg_panels(&m, o, column[0], column[1], column[2], &s.trace, &s.info, &err));
+  s.x = entries_of(column[1].at, n * r);
+  s.residual = entries_of(column[2].at, n * r);
+  gb_solve_matrix_clear(&m);
+  for (int k = 0; k < 3; k++) gb_work_free(&room[k]);
+  return s;
+}
+
+static void clear (solved *s) {
+  free(s->x), free(s->residual);
+  gb_work_free(&s->of_trace);
+}
+
+static double *normals (size_t count, uint64_t seed) {
+  double *v = malloc(count * sizeof *v);
+  for (size_t i = 0; i < count; i++) v[i] = gb_rand_normal(seed, 0, i);
+  return v;
+}
+
+/* The largest |x - want| and |residual - (b - A x)| over columns, each over the column's largest entry. */
+static void check_solution (gb_node *a, size_t n, size_t r, const double *b, const solved *s, double tol) {
+  double *dense = doubles(a), *copy = doubles(a), *want = malloc(n * r * sizeof *want);
+  memcpy(want, b, n * r * sizeof *want);
+  eliminate(copy, want, n, r);
+  for (size_t c = 0; c < r; c++) {
+    double most = 0, length = 0, left = 0;
+    for (size_t i = 0; i < n; i++) {
+      most = fmax(most, fabs(want[i * r + c]));
+      length += b[i * r + c] * b[i * r + c];
+      double truth = b[i * r + c];
+      for (size_t j = 0; j < n; j++) truth -= dense[i * n + j] * s->x[j * r + c];
+      left += truth * truth;
+      CHECK_NEAR(s->residual[i * r + c], truth, 1e-11 * (1 + fabs(b[i * r + c])));
+    }
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(s->x[i * r + c], want[i * r + c], tol * most);
+    assert_true(sqrt(left) <= s->info.tol * sqrt(length) * (1 + 1e-6));
+  }
+  free(dense), free(copy), free(want);
+}
+
+static void a_block_solves_each_column (void **state) {
+  (void)state;
+  enum { N = 150 };
+  gb_node *k = kernel(GB_F64, N, scalar(GB_F64, 0, 30)), *a = plus_noise(k, 0.05);
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.05), 12, 0, &err));
+  for (int kind = 0; kind < 12; kind++) {
+    const size_t r = (const size_t[]){1, 3, 17}[kind % 3];
+    const gb_solve_options o = {
+        .tol = 1e-8, .max_iter = 300, .mixed = kind >= 6, .precond = kind / 3 % 2 == 1 ? &p : NULL};
+    double *b = normals(N * r, 7);
+    solved s = solve(a, N, r, b, &o);
+    assert_true(s.info.converged && s.info.reason == GB_SOLVE_CONVERGED && s.info.iterations > 1);
+    check_solution(a, N, r, b, &s, 1e-5);
+    clear(&s);
+    free(b);
+  }
+  gb_precond_clear(&p);
+}
+
+/* Each step searches a space of r dimensions more: an eighth of the products here. */
+static void a_block_needs_fewer_products_than_columns (void **state) {
+  (void)state;
+  enum { N = 600, R = 16 };
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 60)), 1e-3), *x = NULL;
+  const gb_solve_options o = {.tol = 1e-4, .max_iter = 2000};
+  double *b = normals(N * R, 3);
+  solved s = solve(a, N, R, b, &o);
+  gb_solve_info columns;
+  ok(gb_solve_cg(a, leaf(GB_F64, 0, 2, (size_t[]){N, R}, b), &o, &x, &columns, &err));
+  hold_node(GB_OK, x);
+  assert_true(s.info.converged && columns.converged);
+  if (4 * s.info.iterations > columns.iterations)
+    fail_msg("%d steps of a block, %d of columns", s.info.iterations, columns.iterations);
+  clear(&s);
+  free(b);
+}
+
+/* Equal columns, multiples, sums, zeros, sizes far apart, and more columns than rows. */
+static void right_hand_sides_may_depend_on_each_other (void **state) {
+  (void)state;
+  enum { N = 40, R = 7, MANY = 60 };
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.01);
+  double *b = normals(N * R, 5), *many = normals(N * MANY, 6);
+  for (size_t i = 0; i < N; i++) {
+    double *row = b + i * R;
+    row[1] = row[0], row[2] = -3e-5 * row[0], row[3] = 0, row[4] = row[0] + 1e-9 * row[5], row[6] *= 1e120;
+  }
+  for (int mixed = 0; mixed < 2; mixed++) {
+    const gb_solve_options o = {.tol = 1e-9, .max_iter = 400, .mixed = mixed};
+    solved s = solve(a, N, R, b, &o);
+    assert_true(s.info.converged);
+    for (size_t i = 0; i < N; i++)
+      s.x[i * R + 6] *= 1e-120, s.residual[i * R + 6] *= 1e-120, b[i * R + 6] *= 1e-120;
+    check_solution(a, N, R, b, &s, 1e-6);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(s.x[i * R + 3] == 0);
+      b[i * R + 6] *= 1e120;
+    }
+    clear(&s);
+    s = solve(a, N, MANY, many, &o);
+    assert_true(s.info.converged && s.info.iterations < 5);
+    check_solution(a, N, MANY, many, &s, 1e-6);
+    clear(&s);
+  }
+  free(b), free(many);
+}
+
+static void a_block_tells_what_it_could_not_solve (void **state) {
+  (void)state;
+  const double indefinite[] = {1, 2, 2, 1}, b[] = {1, 0.5, 1, -2}, bad[] = {1, NAN, 1, -2};
+  const gb_solve_options o = {.tol = 1e-9, .max_iter = 20}, few = {.tol = 1e-12, .max_iter = 2};
+  gb_node *a = leaf(GB_F64, 0, 2, (size_t[]){2, 2}, indefinite),
+          *k = plus_noise(kernel(GB_F64, 90, scalar(GB_F64, 0, 30)), 1e-4);
+  solved s = solve(a, 2, 2, b, &o);
+  assert_true(!s.info.converged && s.info.reason == GB_SOLVE_INDEFINITE);
+  clear(&s);
+  const double sound[] = {2, 1, 1, 3};
+  s = solve(leaf(GB_F64, 0, 2, (size_t[]){2, 2}, sound), 2, 2, bad, &o);
+  assert_true(s.info.reason == GB_SOLVE_NAN && s.info.column == 1);
+  CHECK_NEAR(s.x[0], 0.4, 1e-14);
+  CHECK_NEAR(s.x[2], 0.2, 1e-14);
+  clear(&s);
+  double *c = normals(90 * 3, 2);
+  s = solve(k, 90, 3, c, &few);
+  assert_true(s.info.reason == GB_SOLVE_MAX_ITER && s.info.iterations == 2 && s.info.residual > 1e-12);
+  clear(&s);
+  free(c);
+}
+
+/* A = diag(d): forms with log A are sums. */
+static void the_trace_has_the_logarithm_of_the_matrix (void **state) {
+  (void)state;
+  enum { N = 400, R = 5 };
+  double d[N], *b = normals(N * R, 11), got[R];
+  for (size_t i = 0; i < N; i++) d[i] = exp(8.0 * (double)i / (N - 1) - 5);
+  for (size_t i = 0; i < N; i++) b[i * R + 2] = 0;
+  gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){N}, d));
+  const gb_solve_options o = {.tol = 1e-10, .max_iter = 1000};
+  solved s = solve(a, N, R, b, &o);
+  assert_true(s.info.converged && s.trace.steps > 10);
+  gb_block_trace_log(&s.trace, s.trace.steps, got);
+  for (size_t c = 0; c < R; c++) {
+    double sum = 0, length = 0;
+    for (size_t i = 0; i < N; i++) {
+      sum += b[i * R + c] * b[i * R + c] * log(d[i]);
+      length += b[i * R + c] * b[i * R + c];
+    }
+    CHECK_NEAR(got[c], c == 2 ? 0 : sum / length, 1e-7);
+  }
+  assert_true(s.info.smallest >= d[0] * (1 - 1e-9) && s.info.smallest < 1.2 * d[0]);
+  assert_true(s.info.largest <= d[N - 1] * (1 + 1e-9) && s.info.largest > 0.8 * d[N - 1]);
+  clear(&s);
+  free(b);
+}
+
+/* One step: T is one block, and its logarithm that of 1 / a. */
+static void the_logarithm_of_one_block_is_to_nine_digits (void **state) {
+  (void)state;
+  for (int e = -12; e <= 12; e += 3) {
+    const double value = pow(10, e), c[2] = {3, -1};
+    double out[2];
+    gb_work w;
+    ok(gb_work_new(dev, 0, gb_block_trace_bytes(4, 2), "trace", &w, &err));
+    gb_block_trace t = gb_block_trace_bind(4, 2, w.at.numbers);
+    t.steps = 1, t.rank[0] = 1, t.step[0] = 1 / value, t.diagonal[0] = value;
+    memcpy(t.first, c, sizeof c);
+    gb_block_trace_log(&t, 1, out);
+    for (int k = 0; k < 2; k++) CHECK_NEAR(out[k], log(value), 1e-9 * (1 + fabs(log(value))));
+    gb_block_trace_log(&t, 0, out);
+    assert_true(out[0] == 0 && out[1] == 0);
+    gb_work_free(&w);
+  }
+}
+
+/* The terms of a likelihood by a block, with and without a preconditioner. */
+static void a_marginal_likelihood_by_a_block (void **state) {
+  (void)state;
+  enum { N = 640, PROBES = 4 };
+  gb_node *k = kernel(GB_F64, N, scalar(GB_F64, 0, 60)), *a = plus_noise(k, 0.05);
+  double *b = normals(N, 4), *dense = doubles(a), *x = malloc(N * sizeof *x), quad = 0;
+  memcpy(x, b, N * sizeof *x);
+  const double logdet = eliminate(dense, x, N, 1);
+  for (size_t i = 0; i < N; i++) quad += b[i] * x[i];
+  gb_precond p;
+  ok(gb_precond_pivoted_cholesky(&p, k, gb_noise_level(0.05), 40, 0, &err));
+  assert_true(gb_block_cg_pays(N, 1 + PROBES) && !gb_block_cg_pays(N - 1, 1 + PROBES));
+  for (int kind = 0; kind < 4; kind++) {
+    const gb_logdet_options o = {
+        .solve = {.tol = 1e-6, .max_iter = 500, .mixed = kind / 2 == 1, .precond = kind % 2 == 1 ? &p : NULL},
+        .probes = PROBES,
+        .seed = 9};
+    gb_solve_matrix m;
+    gb_logdet_info info;
+    gb_work right, result;
+    panel(&result, gb_marginal_size(N, 1 + PROBES), 1, NULL);
+    ok(gb_solve_matrix_init(&m, a, 1 + PROBES, o.solve.mixed, &err));
+    ok(gb_marginal_run(&m, panel(&right, N, 1, b), &o, result.at.entries, &info, &err));
+    double *out = entries_of(result.at.entries, gb_marginal_size(N, 1 + PROBES));
+    assert_true(info.solve.converged && info.solve.residual <= 1e-6 && info.truncation < 1e-2);
+    CHECK_NEAR(out[GB_MARGINAL_INV_QUAD], quad, 1e-9 * quad);
+    CHECK_NEAR(out[GB_MARGINAL_LOGDET], logdet, 6 * info.standard_error);
+    assert_true(info.standard_error < 40);
+    for (size_t i = 0; i < N; i++) CHECK_NEAR(out[gb_marginal_alpha(1 + PROBES) + i], x[i], 1e-3);
+    free(out);
+    gb_solve_matrix_clear(&m);
+    gb_work_free(&right), gb_work_free(&result);
+  }
+  gb_precond_clear(&p);
+  free(b), free(dense), free(x);
+}
+
+/* A matrix that is not positive definite is told as its columns find it. */
+static void a_block_that_fails_is_followed_by_its_columns (void **state) {
+  (void)state;
+  enum { N = 512 };
+  double d[N], b[N];
+  for (size_t i = 0; i < N; i++) d[i] = i == 77 ? -1 : 1 + (double)i / N, b[i] = 1;
+  const gb_logdet_options o = {.solve = {.tol = 1e-6, .max_iter = 500}, .probes = 3, .seed = 9};
+  gb_solve_matrix m;
+  gb_logdet_info info;
+  gb_work right, result;
+  gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){N}, d));
+  panel(&result, gb_marginal_size(N, 4), 1, NULL);
+  ok(gb_solve_matrix_init(&m, a, 4, false, &err));
+  const gb_status st = gb_marginal_run(&m, panel(&right, N, 1, b), &o, result.at.entries, &info, &err);
+  assert_true(st == GB_ENOTPD ||
+              (st == GB_OK && info.solve.reason == GB_SOLVE_INDEFINITE && info.solve.curvature < 0));
+  gb_solve_matrix_clear(&m);
+  gb_work_free(&right), gb_work_free(&result);
+}
+
+int main (void) {
+  const struct CMUnitTest tests[] = {
+      TEST(a_block_solves_each_column),
+      TEST(a_block_needs_fewer_products_than_columns),
+      TEST(right_hand_sides_may_depend_on_each_other),
+      TEST(a_block_tells_what_it_could_not_solve),
+      TEST(the_trace_has_the_logarithm_of_the_matrix),
+      TEST(the_logarithm_of_one_block_is_to_nine_digits),
+      TEST(a_marginal_likelihood_by_a_block),
+      TEST(a_block_that_fails_is_followed_by_its_columns),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
