@@ -48,6 +48,8 @@
 --   check_options(o)                              raises for options of predict that it cannot follow: nothing is checked
 --   guarded(self, what, f) -> f()                 calls f; may add what helps to an error of it
 --   step(self, algorithm, kind) -> tensors        the objective and its gradients by the free parameters: what a plan plans
+--   room(self, algorithm) -> bytes                with which predictions after a fit take no longer than they must: what the fit
+--                                                 itself takes
 --   cost(self, query, key) -> record              what a field of a prediction will take (gp/predict/init.lua): bytes of its
 --   value announce(self, query, key)                    says on stderr that a field will take hours: nothing is said
 --   solve(self, b) -> (n, r), record              C^-1 b; without it and weights functions cannot be drawn
@@ -80,6 +82,7 @@ local defaults <const> = {
   settle = function() end,
   objective_name = function() return "mll" end,
   approximation = function() end,
+  room = function() return 0 end,
   write_state = function() end,
   read_state = function() end,
 }

@@ -6,6 +6,7 @@ local core <const> = require "gibbous.core"
 local home <const> = require "gibbous.solvers.home"
 local new_info <const> = require "gibbous.solvers.info"
 local object <const> = require "gibbous.base.object"
+local preconds <const> = require "gibbous.precond"
 local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {}
@@ -37,11 +38,18 @@ end
 -- So many right-hand sides are worth a preconditioner of a higher rank, up to RANK and this part of the memory left.
 local MANY <const>, RANK <const>, PART <const> = 64, 1000, 4
 
+--- What makes preconditioners for many right-hand sides: the solver's own, or, where it has none and takes one, one that keeps
+-- nothing of few.
+local function maker_of(solver)
+  if solver.o.precond or not solver.forms then return solver.o.precond end
+  return preconds.pivoted_cholesky{rank = 1}
+end
+
 --- This system for 'count' right-hand sides, to be closed: the same matrix, with a preconditioner that saves steps where that is
 -- known to pay, or as it is. Building takes 2 n rank^2 flops, a column's step n rank more of them than before; each step saved, a
 -- product.
 function System:for_many(count)
-  local p <const>, k <const>, noise <const> = self.solver.o.precond, self.k, self.noise
+  local p <const>, k <const>, noise <const> = maker_of(self.solver), self.k, self.noise
   if count < MANY or not (p and p.deepen and k and noise) or noise == 0 then return self end
   local n <const> = #self.a
   local rank <const> = math.min(RANK, n // PART, core.memory.room() // (PART * 8 * n))

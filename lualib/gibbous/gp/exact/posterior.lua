@@ -33,6 +33,10 @@ local function variances(self, state, query)
   return variance.solver(state.system, prior, noise:item(), query.further)
 end
 
+function M.room(self, solver)
+  return algorithm.is_iterative(solver) and variance.room(#model.fields(self).x) or 0
+end
+
 function M.prepare(self, query)
   local f <const> = model.fields(self)
   local state <const>, reused <const> = cache.of(self)

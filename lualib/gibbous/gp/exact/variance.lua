@@ -59,6 +59,9 @@ end
 --- How many of m points a solver takes at once, of n data.
 function M.width(m, n) return width_of(m, VALUES * n, math.max(WIDEST, WIDEST_VALUES // n)) end
 
+--- Bytes with which a solver takes as many points at once as it ever does, and has the rank for many (solvers/system.lua).
+function M.room(n) return 2 * 8 * VALUES * n * math.max(WIDEST, WIDEST_VALUES // math.max(n, 1)) end
+
 --- Calls f(from, to) for slices of 1 .. m of this width; one that is refused is halved.
 local function in_slices(m, width, f)
   local from = 1

@@ -12,6 +12,7 @@ local observations <const> = require "gibbous.gp.observations"
 local optim <const> = require "gibbous.optim"
 local options <const> = require "gibbous.base.options"
 local param <const> = require "gibbous.param"
+local plans <const> = require "gibbous.gp.fit.plan"
 local restarts <const> = require "gibbous.gp.fit.restarts"
 local resume <const> = require "gibbous.gp.fit.resume"
 local scaling <const> = require "gibbous.gp.scaling"
@@ -142,7 +143,9 @@ function methods.fit(self, x, y, o)
   if x == nil and fields(self).x == nil then core.raise("option", "fit: the model holds no data; call fit(x, y)") end
   local left
   x, y, left = frames.data(self, x, y, o.inputs, "fit")
-  admission.ask(function() return self:plan(x, y, {objective = o.objective, method = o.method, missing = o.missing}).peak end)
+  admission.ask(function()
+    return plans.bytes(self, x, y, {objective = o.objective, method = o.method, missing = o.missing})
+  end)
   local masked <const> = observations.take(self, x, y, "fit", o.missing, left)
   local info <const>, at <const>, more <const> = fit(model.core(self), o, budget, from and from.more.masked or masked, from,
     {shift = scaling.log_scale(self), notes = scaling.notes(self)})

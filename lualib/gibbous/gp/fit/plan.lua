@@ -11,13 +11,14 @@ local scaling <const> = require "gibbous.gp.scaling"
 local SPEC <const> = {budget = "any", method = {"lbfgs", "adam", "sgd"}, objective = {"mll", "loo"}, missing = data.missing,
   inputs = "table"}
 
---- The plan of a step of a model that computes and that nobody else holds.
+--- The plan of a step of a model that computes and that nobody else holds, and its algorithm.
 local function plan_of(self, o)
   param.part(self)                                      -- as a step begins: with new values of the parameters
   if #model.fields(self).x == 0 then core.raise("shape", "plan: there are no rows to fit") end
   local budget <const> = o.budget and core.bytes(o.budget, "plan: the budget") or nil
   local of <const> = model.posterior(self)
-  return core.plan(of.step(self, of.decide(self, budget, true, o.method), o.objective), {budget = budget})
+  local how <const> = of.decide(self, budget, true, o.method)
+  return core.plan(of.step(self, how, o.objective), {budget = budget}), how
 end
 
 --- t; where it has no values (gb.empty), v in each place: a plan has the same bytes for all.
@@ -29,14 +30,8 @@ local function standing(t, v)
   return core.full({table.unpack(it.shape)}, v, {dtype = it.dtype, device = it.device})
 end
 
-local methods <const> = {}
-
---- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
--- m:plan(x, y, o) for these data, whose values may be absent (gb.empty), m:plan(o) for those the model holds. o: budget, method,
--- objective, missing as in fit. Computes nothing.
--- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
----@return gibbous.plan
-function methods.plan(self, x, y, o)
+--- A model like this one with the data, to be planned, and checked options.
+local function prepared(self, x, y, o)
   local f <const>, form <const> = model.fields(self), model.class(self).observations
   if o == nil and y == nil and (x == nil or core.as_tensor(x) == nil and not frames.is(x)) then o, x = x, nil end
   o = options.parse(o, SPEC, "plan")
@@ -53,7 +48,26 @@ function methods.plan(self, x, y, o)
     local own_x <const>, own_y <const> = scaling.take(other, xs, ys, "plan")
     form.fill(other, own_x, own_y, "plan", kept, kept and #core.as_tensor(y))
   end
-  return plan_of(model.core(other), o)
+  return model.core(other), o
 end
 
-return {methods = methods}
+-- Predictions after a fit are given this part of the memory limit at most.
+local PART <const> = 4
+
+--- Bytes of a fit to these data and of predictions after it that take no longer than they must.
+local function bytes(self, x, y, o)
+  local it <const>, checked <const> = prepared(self, x, y, o)
+  local plan <const>, how <const> = plan_of(it, checked)
+  return math.max(plan.peak, math.min(model.posterior(it).room(it, how), core.memory.report().limit // PART))
+end
+
+local methods <const> = {}
+
+--- The plan of one training step, the objective with its gradients, as a gb.plan value; the model stays as it is.
+-- m:plan(x, y, o) for these data, whose values may be absent (gb.empty), m:plan(o) for those the model holds. o: budget, method,
+-- objective, missing as in fit. Computes nothing.
+-- Errors: refused, with need and minimum, where the step does not fit; option, shape, dtype, nan.
+---@return gibbous.plan
+function methods.plan(self, x, y, o) return (plan_of(prepared(self, x, y, o))) end
+
+return {methods = methods, bytes = bytes}
