@@ -6,7 +6,7 @@
 
 #include "solve/frame/small.h"
 
-#define COLUMNS 4096 /* of T, at most */
+#define COLUMNS 16384 /* of T, at most */
 
 static size_t kept (int max_iter, size_t r) {
   const size_t most = COLUMNS / r + 1;
@@ -92,14 +92,26 @@ static double dot (const gb_block_trace *t, const double *x, const double *y) {
   return sum;
 }
 
-/* Rayleigh's quotient after POWERS steps from a vector of all blocks. */
+static void divide (const gb_block_trace *t, double *x, double by) {
+  for (int j = 0; j < t->steps; j++)
+    for (size_t k = 0; k < t->rank[j]; k++) x[(size_t)j * t->r + k] /= by;
+}
+
+static double largest_entry (const gb_block_trace *t, const double *x) {
+  double most = 0;
+  for (int j = 0; j < t->steps; j++)
+    for (size_t k = 0; k < t->rank[j]; k++) most = fmax(most, fabs(x[(size_t)j * t->r + k]));
+  return most;
+}
+
+/* Rayleigh's quotient after POWERS steps from a vector of all blocks. Squares of x are of size 1, whatever T's is. */
 static double power (const gb_block_trace *t, bool inverse) {
   const size_t order = (size_t)t->steps * t->r;
   double *x = t->work, *y = x + order, *part = y + order, value = 0;
   for (size_t i = 0; i < order; i++) x[i] = 1 + 0.5 * sin((double)(i + 1));
   for (int i = 0; i < POWERS; i++) {
-    const double length = sqrt(dot(t, x, x));
-    for (size_t k = 0; k < order; k++) x[k] /= length;
+    divide(t, x, largest_entry(t, x));
+    divide(t, x, sqrt(dot(t, x, x)));
     if (inverse) solve(t, x, y, part);
     else multiply(t, x, y);
     value = dot(t, x, y);
@@ -115,8 +127,8 @@ void gb_block_trace_extremes (const gb_block_trace *t, double *smallest, double 
   *smallest = 1 / power(t, true);
 }
 
-/* -- log T = integral over u of e^u (1 / (1 + e^u) - (T + e^u)^-1), by the trapezoidal rule, whose error falls
-** with exp(-2 pi^2 / STEP) and with exp(-TAIL) */
+/* -- log T = log s + the integral over u of e^u (1 / (1 + e^u) - (T / s + e^u)^-1) for a size s amid the eigenvalues of T, by
+** the trapezoidal rule, whose error falls with exp(-2 pi^2 / STEP) and with exp(-TAIL) */
 
 #define STEP 0.9
 #define TAIL 24.0
@@ -151,26 +163,34 @@ static void square_columns (size_t p, size_t r, const double *x, double factor, 
     for (size_t c = 0; c < r; c++) out[c] += factor * x[i * r + c] * x[i * r + c];
 }
 
+/* out[c] = C' (log T_00 - log size) C of each column, for eigenvalues from 'smallest' to 'largest'; false where T is not
+** positive definite. */
+static bool sum_quadrature (const gb_block_trace *t, int steps, double smallest, double largest, double size,
+                            double *out) {
+  const size_t r = t->r, p = t->rank[0];
+  const double from = log(smallest / size) - MARGIN - TAIL, to = log(largest / size) + MARGIN + TAIL;
+  double *root = t->work, *next = root + r * r, *w = next + r * r, *x = w + r * r;
+  for (double u = from; u < to; u += STEP) {
+    const double at = exp(u);
+    if (!factor_first(t, steps, size * at, root, next, w)) return false;
+    memcpy(x, t->first, p * r * sizeof *x);
+    square_columns(p, r, x, STEP * at / (1 + at), out);
+    gb_small_solve_lower(p, r, root, x);
+    square_columns(p, r, x, -STEP * at * size, out);
+  }
+  return true;
+}
+
 void gb_block_trace_log (const gb_block_trace *t, int steps, double *out) {
   const size_t r = t->r;
-  double smallest, largest, *root = t->work, *next = root + r * r, *w = next + r * r, *x = w + r * r;
+  double smallest, largest, *length = t->work;
   memset(out, 0, r * sizeof *out);
   if (steps == 0) return;
   gb_block_trace_extremes(t, &smallest, &largest);
-  const double from = fmin(log(smallest), 0) - MARGIN - TAIL, to = fmax(log(largest), 0) + MARGIN + TAIL;
-  for (double u = from; u < to; u += STEP) {
-    const double shift = exp(u);
-    memcpy(x, t->first, t->rank[0] * r * sizeof *x);
-    square_columns(t->rank[0], r, x, STEP * shift / (1 + shift), out);
-    if (!factor_first(t, steps, shift, root, next, w)) {
-      for (size_t c = 0; c < r; c++) out[c] = NAN;
-      return;
-    }
-    gb_small_solve_lower(t->rank[0], r, root, x);
-    square_columns(t->rank[0], r, x, -STEP * shift, out);
-  }
-  double *length = x;
+  const double size = sqrt(smallest) * sqrt(largest); /* NaN or 0 where T has no eigenvalues above 0 */
+  const bool sound = size > 0 && isfinite(size) && sum_quadrature(t, steps, smallest, largest, size, out);
   memset(length, 0, r * sizeof *length);
   square_columns(t->rank[0], r, t->first, 1, length);
-  for (size_t c = 0; c < r; c++) out[c] = length[c] > 0 ? out[c] / length[c] : 0;
+  for (size_t c = 0; c < r; c++)
+    out[c] = !sound ? NAN : length[c] > 0 ? out[c] / length[c] + log(size) : 0;
 }

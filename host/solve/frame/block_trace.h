@@ -23,7 +23,7 @@ typedef struct gb_block_trace {
 } gb_block_trace;
 
 /* Memory of a trace of a solve of at most max_iter steps, and a trace without steps in it. Only the first steps are
-** kept, 4096 columns of T: they are a Lanczos matrix too. */
+** kept, 16384 columns of T: they are a Lanczos matrix too. */
 size_t gb_block_trace_bytes (int max_iter, size_t r);
 gb_block_trace gb_block_trace_bind (int max_iter, size_t r, void *memory);
 
