@@ -25,9 +25,10 @@ typedef struct block {
   double *energy;                        /* (rank, rank): S' A S of the step */
   double *change;                        /* a of a step, then z */
   double *gram, *turn, *product, *spare; /* (r, r): work */
-  int due;                               /* the step before the next true residual */
-  double *left, *rz, *curvature;         /* (r) */
-  size_t *of;                            /* (r) */
+  int due;                               /* steps of the cycle before the next true residual */
+  double *left, *rz;                     /* (r): work */
+  double *curvature;                     /* (r): zeros, not known */
+  size_t *of;                            /* (r): work */
 } block;
 
 bool gb_block_cg_pays (size_t n, size_t r) { return n / ROWS_PER_COLUMN >= r; }
@@ -151,11 +152,8 @@ static void measure_residuals (block *s) {
   }
 }
 
-static void end_all (block *s, gb_column_state state, double curvature) {
-  for (size_t k = 0; k < s->live; k++) {
-    s->q.at.state[s->q.at.column[k]] = (unsigned char)state;
-    s->curvature[s->q.at.column[k]] = curvature;
-  }
+static void end_all (block *s, gb_column_state state) {
+  for (size_t k = 0; k < s->live; k++) s->q.at.state[s->q.at.column[k]] = (unsigned char)state;
 }
 
 /* S' A S to 'energy', a to 'change'. Returns false where it is not positive definite; then the cycle has ended. */
@@ -167,7 +165,7 @@ static bool invert_energy (block *s) {
     for (size_t j = 0; j < i; j++) e[i * p + j] = e[j * p + i] = (e[i * p + j] + e[j * p + i]) / 2;
   memcpy(s->product, e, p * p * sizeof *e);
   if (gb_small_inverse(p, s->product, s->change, &pivot)) return true;
-  end_all(s, isfinite(pivot) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN, pivot);
+  end_all(s, isfinite(pivot) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN);
   return false;
 }
 
@@ -177,17 +175,15 @@ static void advance (block *s) {
   const gb_panel x = gb_active_of_all(&s->q.at, s->q.s->x);
   gb_small_product(p, p, r, s->change, s->c, s->product);
   gb_panel_mix(directions(s), s->product, x);
-  for (size_t k = 0; gb_stop_has_goal(&s->q.stop) && k < r; k++)
-    for (size_t i = 0; i < p; i++)
-      s->q.s->o->goal.quad_form[s->q.at.column[k]] += s->c[i * r + k] * s->product[i * r + k];
   for (size_t i = 0; i < p * p; i++) s->product[i] = -s->change[i];
   gb_panel_mix(images(s), s->product, basis_of(s));
 }
 
-/* Asks for the true residuals; true where the block is to begin again from them. */
+/* Asks for the true residuals, and whether the block is to begin again from them, which loses the space that it has: so
+** the steps to the next check double. */
 static gb_status check (block *s, bool *again, gb_error *err) {
+  s->due *= 2;
   GB_TRY(gb_refine_check(&s->q, s->rz, err));
-  *again = false;
   for (size_t k = 0; k < s->live; k++) {
     bool *restart = &s->q.restart[s->q.at.column[k]];
     *again |= *restart;
@@ -233,7 +229,7 @@ static void renew (block *s) {
 static void end_empty (block *s) {
   double sum = 0;
   for (size_t k = 0; k < s->live; k++) sum += s->q.stop.square[s->q.at.column[k]];
-  end_all(s, isfinite(sum) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN, 0);
+  end_all(s, isfinite(sum) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN);
 }
 
 static gb_status take_step (block *s, int number, gb_error *err) {
@@ -245,10 +241,7 @@ static gb_status take_step (block *s, int number, gb_error *err) {
   note_step(s);
   advance(s);
   measure_residuals(s);
-  if (number + 1 == s->due) {
-    s->due *= 2;
-    GB_TRY(check(s, &again, err));
-  }
+  if (number + 1 == s->due) GB_TRY(check(s, &again, err));
   if (again) {
     s->trace = NULL;
     begin(s);
@@ -299,7 +292,7 @@ static gb_status loop (gb_system *system, gb_room work, const void *ud, gb_error
 }
 
 static const gb_solve_method method = {.name = "block conjugate gradients",
-                                       .takes = GB_TAKES_PRECOND | GB_TAKES_MIXED | GB_TAKES_GOAL,
+                                       .takes = GB_TAKES_PRECOND | GB_TAKES_MIXED,
                                        .room = room,
                                        .loop = loop};
 

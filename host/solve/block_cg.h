@@ -1,7 +1,7 @@
 /* block_cg.h - block conjugate gradients for A X = B: all columns search the Krylov space of all, which needs several
 ** times fewer products with A than a space for each column (solve/cg.h).
 ** Source: O'Leary (1980), The block conjugate gradient algorithm and related methods; Dubrulle (2001), Retooling the
-** method of block conjugate gradients. Cost: one product with A, one preconditioner and 6 n r^2 multiply-adds a step; 3 n r
+** method of block conjugate gradients. Cost: one product with A, one preconditioner and 11 n r^2 multiply-adds a step; 3 n r
 ** doubles of workspace beside the frame's.
 **
 ** Columns stay until all have converged, and what a column becomes depends on the others: this is for right-hand sides
@@ -13,12 +13,12 @@
 #include "solve/frame/matrix.h"
 #include "solve/frame/solve.h"
 
-/* Are r columns of n rows few enough that work with (r, r) matrices is little beside a product? */
+/* Are r columns of n rows few enough that work with (r, r) matrices is little beside a product with a dense A? */
 bool gb_block_cg_pays (size_t n, size_t r);
 
 /* On panels (n, r) without lists: x becomes the solution from x = 0, 'residual' gets b - A x, recomputed; b is scaled
 ** meanwhile. m is planned for r columns. 'trace' gets the coefficients of the steps that solved it, of the first cycle, where
-** f32 was insufficient those of a second run in full precision. Errors: as gb_solve_cg. */
+** f32 was insufficient those of a second run in full precision. 'o' has no goal by variances. Errors: as gb_solve_cg. */
 gb_status gb_block_cg_panels (gb_solve_matrix *m, const gb_solve_options *o, gb_panel b, gb_panel x,
                               gb_panel residual, gb_block_trace *trace, gb_solve_info *info, gb_error *err);
 
