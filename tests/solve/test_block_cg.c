@@ -153,7 +153,8 @@ static void a_block_tells_what_it_could_not_solve (void **state) {
 }
 
 /* Forms of each column with log d, over its square. */
-static void check_logarithms (size_t n, size_t r, const double *d, const double *b, const double *got, double tol) {
+static void check_logarithms (size_t n, size_t r, const double *d, const double *b, const double *got,
+                              double tol) {
   for (size_t c = 0; c < r; c++) {
     double sum = 0, length = 0;
     for (size_t i = 0; i < n; i++) {
@@ -164,17 +165,22 @@ static void check_logarithms (size_t n, size_t r, const double *d, const double 
   }
 }
 
-/* A = diag(d): forms with log A are sums. */
+/* A = diag(d): forms with log A are sums. Column 4 nearly depends on another, and what column 3 has beyond another is left
+** to a second cycle, whose steps are not those of b. */
 static void the_trace_has_the_logarithm_of_the_matrix (void **state) {
   (void)state;
   enum { N = 400, R = 5 };
   double d[N], *b = normals(N * R, 11), got[R];
   for (size_t i = 0; i < N; i++) d[i] = exp(8.0 * (double)i / (N - 1) - 5);
-  for (size_t i = 0; i < N; i++) b[i * R + 2] = 0;
+  for (size_t i = 0; i < N; i++) {
+    double *row = b + i * R;
+    row[2] = 0, row[3] = row[1] + 3e-8 * row[3], row[4] = row[0] + 1e-6 * row[4];
+  }
   gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){N}, d));
   const gb_solve_options o = {.tol = 1e-10, .max_iter = 1000};
   solved s = solve(a, N, R, b, &o);
-  assert_true(s.info.converged && s.trace.steps > 10);
+  assert_true(s.info.converged && s.trace.steps > 10 && s.trace.steps < s.info.iterations);
+  assert_true(s.trace.rank[0] == 3);
   gb_block_trace_log(&s.trace, s.trace.steps, got);
   check_logarithms(N, R, d, b, got, 1e-7);
   assert_true(s.info.smallest >= d[0] * (1 - 1e-9) && s.info.smallest < 1.2 * d[0]);
@@ -216,7 +222,7 @@ static void the_trace_ends_where_the_block_begins_again (void **state) {
   (void)state;
   enum { N = 200, R = 4 };
   double *b = normals(N * R, 3);
-  int longer = 0;
+  int restarted = 0;
   for (int e = 2; e <= 6; e++)
     for (int mixed = 0; mixed < 2; mixed++) {
       const double noise = pow(10, -e);
@@ -224,12 +230,11 @@ static void the_trace_ends_where_the_block_begins_again (void **state) {
       const gb_solve_options o = {.tol = 1e-8, .max_iter = 1000, .mixed = mixed};
       solved s = solve(a, N, R, b, &o);
       assert_true(s.info.converged && s.trace.steps > 0 && s.trace.steps <= s.info.iterations);
-      longer += s.trace.steps < s.info.iterations;
+      restarted += mixed && s.trace.steps < s.info.iterations;
       assert_true(s.info.smallest >= 0.9 * noise && s.info.largest <= bound_of(a, N) * (1 + 1e-6));
-      if (mixed && s.trace.steps < s.info.iterations && e < 4) assert_int_equal(s.trace.steps % 15, 0);
       clear(&s);
     }
-  assert_true(longer >= 2);
+  assert_true(restarted >= 2); /* products in f32 drift from the true residual */
   free(b);
 }
 
@@ -245,7 +250,7 @@ static void points_of_little_noise_are_solved (void **state) {
   ok(gb_precond_nystrom(&p, k, (gb_noise){.each = each}, 10, 0, 1, &err));
   const gb_solve_options o = {.tol = 1e-2, .max_iter = 1000, .precond = &p};
   solved s = solve(a, N, R, b, &o);
-  assert_true(s.info.converged);
+  assert_true(s.info.converged && s.info.iterations < 100);
   double *left = malloc(N * R * sizeof *left), *right = malloc(N * R * sizeof *right);
   apply_precond(&p, N, R, s.residual, left);
   apply_precond(&p, N, R, b, right);
@@ -257,6 +262,72 @@ static void points_of_little_noise_are_solved (void **state) {
   free(left), free(right);
   clear(&s);
   gb_precond_clear(&p);
+  free(b);
+}
+
+/* T = H diag(1, 4, 9) H of a block of two columns and one of one, H a reflection. */
+static void forms_of_a_small_trace (void **state) {
+  (void)state;
+  const double w[] = {1, 4, 9}, v[] = {1, 2, 2}, c[] = {1, -1, 1, 1};
+  double t[3][3], h[3][3], out[2];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) h[i][j] = (i == j) - 2 * v[i] * v[j] / 9;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      t[i][j] = h[i][0] * h[j][0] * w[0] + h[i][1] * h[j][1] * w[1] + h[i][2] * h[j][2] * w[2];
+  const double det = t[0][0] * t[1][1] - t[0][1] * t[1][0],
+               inverse[] = {t[1][1] / det, -t[0][1] / det, -t[0][1] / det, t[0][0] / det},
+               first[] = {t[0][0], t[0][1], t[1][0], t[1][1]};
+  gb_work room;
+  ok(gb_work_new(dev, 0, gb_block_trace_bytes(4, 2), "trace", &room, &err));
+  gb_block_trace trace = gb_block_trace_bind(4, 2, room.at.numbers);
+  trace.steps = 2, trace.rank[0] = 2, trace.rank[1] = 1;
+  memcpy(trace.first, c, sizeof c), memcpy(trace.step, inverse, sizeof inverse);
+  memcpy(trace.diagonal, first, sizeof first);
+  trace.below[4] = t[2][0], trace.below[5] = t[2][1], trace.diagonal[4] = t[2][2];
+  trace.step[4] = det / (w[0] * w[1] * w[2]); /* the inverse of Schur's complement */
+  double smallest, largest;
+  gb_block_trace_extremes(&trace, &smallest, &largest);
+  CHECK_NEAR(smallest, w[0], 1e-9);
+  CHECK_NEAR(largest, w[2], 1e-9);
+  gb_block_trace_log(&trace, 2, out);
+  for (int k = 0; k < 2; k++) {
+    double want = 0;
+    for (int i = 0; i < 3; i++) {
+      const double along = h[0][i] * c[k] + h[1][i] * c[2 + k];
+      want += along * along * log(w[i]) / 2;
+    }
+    CHECK_NEAR(out[k], want, 1e-9);
+  }
+  gb_block_trace_log(&trace, 1,
+                     out); /* of two columns at right angles: the trace of the first block's logarithm */
+  CHECK_NEAR(out[0] + out[1], log(det), 2e-9);
+  gb_work_free(&room);
+}
+
+/* Not even a first step is taken. */
+static void an_interrupt_ends_the_steps_of_a_block (void **state) {
+  (void)state;
+  enum { N = 30, R = 2 };
+  gb_node *a = plus_noise(kernel(GB_F64, N, scalar(GB_F64, 0, 30)), 0.1);
+  const gb_solve_options o = {.tol = 1e-6, .max_iter = 9};
+  double *b = normals(N * R, 3);
+  gb_solve_matrix m;
+  gb_solve_info info;
+  gb_work room[3], of_trace;
+  gb_panel column[3];
+  for (int k = 0; k < 3; k++) column[k] = panel(&room[k], N, R, b);
+  ok(gb_work_new(dev, 0, gb_block_trace_bytes(o.max_iter, R), "trace", &of_trace, &err));
+  gb_block_trace trace = gb_block_trace_bind(o.max_iter, R, of_trace.at.numbers);
+  ok(gb_solve_matrix_init(&m, a, R, false, &err));
+  gb_interrupt_raise();
+  const gb_status st = gb_block_cg_panels(&m, &o, column[0], column[1], column[2], &trace, &info, &err);
+  gb_interrupt_clear();
+  assert_int_equal(st, GB_EINTR);
+  assert_int_equal(info.iterations, 0);
+  gb_solve_matrix_clear(&m);
+  for (int k = 0; k < 3; k++) gb_work_free(&room[k]);
+  gb_work_free(&of_trace);
   free(b);
 }
 
@@ -303,7 +374,8 @@ static void a_marginal_likelihood_by_a_block (void **state) {
     ok(gb_solve_matrix_init(&m, a, 1 + PROBES, o.solve.mixed, &err));
     ok(gb_marginal_run(&m, panel(&right, N, 1, b), &o, result.at.entries, &info, &err));
     double *out = entries_of(result.at.entries, gb_marginal_size(N, 1 + PROBES));
-    assert_true(info.solve.converged && info.solve.residual <= 1e-6 && info.truncation < 1e-2);
+    assert_true(info.solve.converged && info.solve.residual <= 1e-6 && info.truncation > 0 &&
+                info.truncation < 1e-2);
     CHECK_NEAR(out[GB_MARGINAL_INV_QUAD], quad, 1e-9 * quad);
     CHECK_NEAR(out[GB_MARGINAL_LOGDET], logdet, 6 * info.standard_error);
     assert_true(info.standard_error < 40);
@@ -346,7 +418,9 @@ int main (void) {
       TEST(the_trace_keeps_the_steps_that_a_logarithm_needs),
       TEST(the_trace_ends_where_the_block_begins_again),
       TEST(points_of_little_noise_are_solved),
+      TEST(forms_of_a_small_trace),
       TEST(the_logarithm_of_one_block_is_to_nine_digits),
+      TEST(an_interrupt_ends_the_steps_of_a_block),
       TEST(a_marginal_likelihood_by_a_block),
       TEST(a_block_that_fails_is_followed_by_its_columns),
   };

@@ -128,9 +128,9 @@ void gb_block_trace_extremes (const gb_block_trace *t, double *smallest, double 
 }
 
 /* -- log T = log s + the integral over u of e^u (1 / (1 + e^u) - (T / s + e^u)^-1) for a size s amid the eigenvalues of T, by
-** the trapezoidal rule, whose error falls with exp(-2 pi^2 / STEP) and with exp(-TAIL) */
+** the trapezoidal rule, whose error is at most 8 pi exp(-2 pi^2 / STEP) and falls with exp(-TAIL) */
 
-#define STEP 0.9
+#define STEP 0.8
 #define TAIL 24.0
 #define MARGIN 2.5 /* how far the eigenvalues may lie beyond those known: factors e^MARGIN */
 
@@ -191,6 +191,5 @@ void gb_block_trace_log (const gb_block_trace *t, int steps, double *out) {
   const bool sound = size > 0 && isfinite(size) && sum_quadrature(t, steps, smallest, largest, size, out);
   memset(length, 0, r * sizeof *length);
   square_columns(t->rank[0], r, t->first, 1, length);
-  for (size_t c = 0; c < r; c++)
-    out[c] = !sound ? NAN : length[c] > 0 ? out[c] / length[c] + log(size) : 0;
+  for (size_t c = 0; c < r; c++) out[c] = !sound ? NAN : length[c] > 0 ? out[c] / length[c] + log(size) : 0;
 }

@@ -30,8 +30,8 @@ gb_block_trace gb_block_trace_bind (int max_iter, size_t r, void *memory);
 /* The extreme eigenvalues of T, from within; 0 without steps. */
 void gb_block_trace_extremes (const gb_block_trace *t, double *smallest, double *largest);
 
-/* out[c] = C' log(T)_00 C / C' C for each column c of C, from the first 'steps' steps; 0 without steps. Relative to the
-** largest eigenvalue's logarithm the error of the quadrature is below 1e-9. */
+/* out[c] = C' log(T)_00 C / C' C for each column c of C, from the first 'steps' steps; 0 without steps. The error of the
+** quadrature is below 1e-9 and rounding. NaN where T has an eigenvalue that is not positive. */
 void gb_block_trace_log (const gb_block_trace *t, int steps, double *out);
 
 #endif
