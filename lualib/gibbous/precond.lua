@@ -59,13 +59,18 @@ local function build(self, a, k, noise)
   return rank > 0 and (self.make(k, noise, rank)) or nil
 end
 
+-- The share of the trace below which rounding is more than the noise: P^-1 is then of another matrix.
+local ROUNDED <const> = 1e-14
+
 --- A preconditioner for many right-hand sides, to be closed: of this rank, or less where no more is left of the trace than the
--- least noise, so that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway.
+-- least noise, so that the preconditioned condition number is 2 at most. nil where the rank is no higher than it is anyway, and
+-- where rounding is more than the one noise of all points.
 local function deepen(self, k, noise, rank)
   local usual <const> = self:rank_at(#k)
   if usual == "auto" or rank <= usual then return nil end
   local trace <const> = k:diagonal():to{dtype = "f64"}:sum():item()
   local least <const> = type(noise) == "number" and noise or noise:min():item()
+  if type(noise) == "number" and least <= ROUNDED * trace then return nil end
   return (self.make(k, noise, rank, trace > 0 and math.min(least / trace, 1) or 0))
 end
 

@@ -90,6 +90,8 @@ describe("a preconditioner", function()
     near(0.2, deep("nystrom", 0.1, 6, 0.05 * gb.eye(10))[5], 1e-15)
     assert.equal(0, deep("nystrom", 0.5, 6, gb.zeros(10, 10))[5])
     assert.is_nil(P.nystrom{rank = "auto"}:deepen(k, 0.5, 6))
+    assert.is_nil(deep("nystrom", 20 * 1e-14, 6))                  -- rounding is more than such a noise
+    near(2e-14, deep("nystrom", 20 * 2e-14, 6)[5], 1e-20)
   end)
 
   it("for 64 right-hand sides or more has a rank up to 1,000, a quarter of the points and of the memory left", function()
@@ -156,6 +158,23 @@ describe("gb.precond", function()
         near(gb.linalg.solve(A, b), v, 1e-5)
       end
     end
+  end)
+
+  it("is made for many right-hand sides where conjugate gradients have none, not where noise is less than rounding", function()
+    for _, case in ipairs{{0.1, true}, {1e-13, false}} do
+      local level <const>, made <const> = table.unpack(case)
+      local system <const> = gb.solvers.cg{tol = 1e-8}:prepare(k(x) + level * gb.eye(n), k(x):detach(), level)
+      assert.is_nil(system.precond)
+      assert.is_true(rawequal(system, system:for_many(63)))
+      local many <close> = system:for_many(64)
+      assert.equal(made, many.precond ~= nil)
+    end
+    local minres <const> = gb.solvers.minres{tol = 1e-8}:prepare(A, k(x):detach(), noise)
+    assert.is_true(rawequal(minres, minres:for_many(64)))         -- its forms know nothing of variances
+    local z <const> = gb.rand(70, 2, {seed = 8}):eval()
+    local m <const> = gb.gp.exact{kernel = K.rbf{lengthscale = 0.5}, noise = 1e-14, solver = gb.solvers.cg{}}
+    local p <const> = m:condition(x, gb.zeros(n)):predict(z)
+    assert.is_true((p.f_var:max():item() < 1e-3))
   end)
 
   it("gets a higher rank for many right-hand sides, and gives it back", function()

@@ -75,6 +75,69 @@ describe("the likelihood by conjugate gradients", function()
   end)
 end)
 
+-- Of 512 points and three probes: as few columns as a block takes. One point fewer is solved column by column.
+describe("the likelihood by a block of right-hand sides", function()
+  local n <const>, noise <const> = 512, 0.05
+  local x <const> = gb.rand(n, 2, {seed = 1}):eval()
+  local y <const> = ((6 * x):sin():sum(2) + 0.3 * gb.randn(n, {seed = 2})):eval()
+  local shape <const> = gb.kernels.matern52{lengthscale = 0.3}(x):detach():eval()
+  local each <const> = (0.01 + gb.rand(n, {seed = 3})):eval()
+  local variance <const> = gb.tensor(1.0):requires_grad()
+
+  --- The first m points by a solver: the objective, its record, its slope in the variance; the objective and the form of a
+  -- factor; half the interval of the slope.
+  local function terms(o, m, level)
+    o.tol, o.train_tol, o.probes = 1e-8, 1e-8, 3
+    local k <const> = shape:slice(1, 1, m):slice(2, 1, m) * variance
+    local points <const> = type(level) == "number" and level * gb.eye(m) or gb.linalg.diag(level:slice(1, 1, m))
+    local r <const> = y:slice(1, 1, m)
+    local own <const>, s <const> = type(level) == "number" and level or level:slice(1, 1, m), S.cg(o)
+    local value <const>, info <const> = s:objective(k + points, r, k, own)
+    local _, half <const> = s:gradient_interval(k + points, r, {variance}, k, own)
+    local exact <const> = (gb.linalg.inv_quad(k + points, r) + gb.linalg.logdet(k + points) + m * math.log(2 * math.pi)) / 2
+    return value, info, gb.grad(value, variance), exact, gb.linalg.inv_quad(k + points, r):item(), half[1]:item()
+  end
+
+  it("is that of a factor within its standard error, with the form to the tolerance, as it is column by column", function()
+    for _, case in ipairs{{noise}, {noise, P.jacobi{}}, {noise, P.pivoted_cholesky{rank = 20}}, {each, P.nystrom{rank = 20}}} do
+      local got = {}
+      for i, m in ipairs{n, n - 1} do
+        local value <const>, info <const>, slope <const>, exact <const>, form <const>, half <const> =
+          terms({precond = case[2]}, m, case[1])
+        got[i] = info.iterations
+        near(form, 2 * value:item() - info.logdet - m * math.log(2 * math.pi), 1e-9 * form)
+        near(2 * exact:item(), 2 * value:item(), 6 * info.standard_error)
+        assert.is_true(info.converged and info.residual <= 1e-8)
+        near(gb.grad(exact, variance):item(), slope:item(), 2 * half)
+      end
+      assert.is_true(got[1] < 0.8 * got[2], ("%d, %d"):format(got[1], got[2]))
+    end
+  end)
+
+  it("has the bytes that its plan has, and the same bits on any number of threads", function()
+    local before <const> = gb.config{threads = 1}
+    local bits
+    for _, threads in ipairs{1, 2, 5} do
+      gb.config{threads = threads}
+      local value <const>, _, slope <const> = terms({}, n, noise)
+      local plan <const> = gb.plan{value, slope}
+      local v <const>, g <const> = table.unpack(plan:run())
+      assert.equal(plan.peak, plan:stats().measured)
+      bits = bits or {v:item(), g:item()}
+      assert.same(bits, {v:item(), g:item()})
+    end
+    gb.config(before)
+  end)
+
+  it("knows the size of log det, also far from 1", function()
+    for _, scale in ipairs{1e-200, 1e200} do
+      local c <const> = (shape + noise * gb.eye(n)):eval()
+      local s <const> = S.cg{tol = 1e-4, probes = 3}
+      near(s:logdet(c) + n * math.log(scale), (s:logdet(c * scale)), 1e-3)
+    end
+  end)
+end)
+
 describe("the likelihood by a solver that is not part of the graph", function()
   local n <const> = 60
   local x <const> = gb.rand(n, 1, {seed = 1}):eval()
