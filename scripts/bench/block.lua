@@ -27,8 +27,8 @@ local function measured(f)
   return info.converged and tostring(info.iterations) or "-", ("%.2f"):format(seconds)
 end
 
-local rows <const> = {{"noise", "rank", "columns: steps", "seconds", "block: steps", "seconds", "y: steps", "seconds", "in parts: steps",
-  "seconds"}}
+local rows <const> = {{"noise", "rank", "columns: steps", "seconds", "block: steps", "seconds", "y: steps", "seconds",
+  "in parts: steps", "seconds"}}
 for _, noise in ipairs{1e-1, 1e-2, 1e-3} do
   local y <const> = ((5 * x:select(2, 1)):sin() + math.sqrt(noise) * gb.randn(n, {seed = 3})):eval()
   local all <const> = gb.cat({y:unsqueeze(2), gb.randn(n, 16, {seed = 4})}, 2):eval()

@@ -1,9 +1,10 @@
 --- Which algorithm a model with solver = "auto" uses: a comparison of predicted costs, made once and kept with its numbers.
 --
 -- The cost of a direct step is the plan of the objective with its gradients. The cost of an iterative step is the planned
--- product with all right-hand sides, times the number of steps. That number is found by a trial: the residual is solved for as
--- predictions do, and the trial gives up where the direct step would have won, so that it takes less than one direct step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
--- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
+-- product with all right-hand sides, times the number of steps. That number is found by a trial: the residual is solved for as for
+-- predictions, and the trial gives up where the direct step would have won, so that it takes less than one direct step does. A fit
+-- usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of the noise that the
+-- parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local counted <const> = require "gibbous.base.counted"
 local core <const> = require "gibbous.core"
