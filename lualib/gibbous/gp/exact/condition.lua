@@ -45,7 +45,7 @@ local function warm_start(self, out, x)
   local start <const> = core.cat({f.state.alpha, core.zeros(#x, {dtype = x.dtype})}, 1):eval()
   local info
   state.system = g.active:prepare(covariance.of(out), g.kernel(g.x), covariance.noise_of(g))
-  state.alpha, info = state.system:solve_alone(covariance.residual(out), start)
+  state.alpha, info = state.system:solve(covariance.residual(out), start)
   state.converged, state.solve = info.converged, info
   return cache.hold(out, state), {kind = "solve", solve = info}
 end

@@ -50,7 +50,7 @@ local function by_solver(self, out, keep)
   local f <const>, g <const>, state <const> = model.fields(self), model.fields(out), {stamp = model.stamp(out)}
   local start <const> = f.state.alpha:detach():index(1, core.tensor(keep, {dtype = "i64"})):eval()
   state.system = g.active:prepare(covariance.of(out), g.kernel(g.x), covariance.noise_of(g))
-  state.alpha, state.solve = state.system:solve_alone(covariance.residual(out), start)
+  state.alpha, state.solve = state.system:solve(covariance.residual(out), start)
   state.converged = state.solve.converged
   return cache.hold(out, state)
 end

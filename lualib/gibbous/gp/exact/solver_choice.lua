@@ -122,7 +122,7 @@ local function trial_steps(f, solver, most)
   local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 1e-300)
   local k <const> = f.kernel(f.x):detach()
   local trial <const> = algorithm.with_options(solver, {max_iter = most, tol = solver.o.train_tol})
-  local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve_alone((f.y - f.mean(f.x)):detach())
+  local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve((f.y - f.mean(f.x)):detach(), nil, true)
   return info.iterations < most and info.iterations or nil
 end
 
