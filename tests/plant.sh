@@ -2414,12 +2414,12 @@ host/solve/frame/small.c
 's/m\[of\[a\] \* p + b\] = sum/m[a * p + b] = sum/'
 'block conjugate gradients: the inverse of coefficients is of the first vectors'
 
-host/solve/logdet/marginal.c
-'s/    if (info->solve.reason != GB_SOLVE_INDEFINITE \&\& info->solve.reason != GB_SOLVE_NAN)/    if (1)/'
+host/solve/block_cg.c
+'s/  return info->reason == GB_SOLVE_INDEFINITE || info->reason == GB_SOLVE_NAN;/  return info == NULL;/'
 'block conjugate gradients: what a block cannot solve counts'
 
-host/solve/logdet/marginal.c
-'s/    if (info->solve.reason != GB_SOLVE_INDEFINITE/    if (info->solve.reason != GB_SOLVE_STAGNATED/'
+host/solve/block_cg.c
+'s/  return info->reason == GB_SOLVE_INDEFINITE/  return info->reason == GB_SOLVE_STAGNATED/'
 'block conjugate gradients: columns begin again where a block has stagnated'
 
 host/solve/logdet/logdet.c

@@ -10,66 +10,96 @@
 #include <string.h>
 
 #include "base/interrupt.h"
+#include "solve/cg.h"
 #include "solve/frame/refine.h"
 #include "solve/frame/small.h"
 
 #define INDEPENDENT 1e-13 /* share of a square beyond the other directions */
 #define ROWS_PER_COLUMN 128
+#define PARTS 16
+#define EXTREMES 256 /* steps of a trace that is asked for extreme eigenvalues alone */
 
 typedef struct block {
   gb_refinement q;
-  gb_block_trace *trace;                 /* NULL after the first cycle or a restart */
-  gb_panel basis, s;                     /* (n, width): Q and S; P^-1 Q is in the frame's spare panel */
-  size_t live, rank;                     /* right-hand sides of the cycle, columns of Q */
-  double *c;                             /* (rank, live) */
-  double *energy;                        /* (rank, rank): S' A S of the step */
-  double *change;                        /* a of a step, then z */
-  double *gram, *turn, *product, *spare; /* (r, r): work */
+  gb_block_trace *trace;         /* NULL after the first cycle or a restart */
+  gb_panel basis, solved, s, as; /* (n, width): Q, P^-1 Q, S, A S */
+  size_t parts;                  /* of the only right-hand side; 0: the columns are right-hand sides */
+  size_t width, live, rank;      /* columns of the panels; right-hand sides of the cycle; columns of Q */
+  double *c;                     /* (rank, live) */
+  double *energy;                /* (rank, rank): S' A S of the step */
+  double *change;                /* a of a step, then z */
+  double *gram, *turn, *product, *spare; /* (width, width): work */
   int due;                               /* steps of the cycle before the next true residual */
-  double *left, *rz;                     /* (r): work */
-  double *curvature;                     /* (r): zeros, not known */
-  size_t *of;                            /* (r): work */
+  double *left, *rz;                     /* (width): work */
+  double *curvature;                     /* (width): zeros, not known */
+  size_t *of;                            /* (width) */
 } block;
 
 bool gb_block_cg_pays (size_t n, size_t r) { return n / ROWS_PER_COLUMN >= r; }
 
-/* -- memory */
-
-#define SMALL 7 /* (r, r) matrices */
-#define ARRAYS 3
-
-static gb_work_bytes room (size_t n, size_t r, const void *ud) {
-  (void)ud;
-  return (gb_work_bytes){(3 * n * r + gb_panel_sums(n, r * r)) * sizeof(double),
-                         (SMALL * r * r + ARRAYS * r) * sizeof(double) + r * sizeof(size_t) +
-                             gb_refine_numbers(r) + gb_refine_flags(r)};
+bool gb_block_cg_failed (const gb_solve_info *info) {
+  return info->reason == GB_SOLVE_INDEFINITE || info->reason == GB_SOLVE_NAN;
 }
 
-static void bind (block *s, gb_system *system, gb_room w, gb_block_trace *trace) {
-  const size_t n = system->n, r = system->r;
-  double *d = w.numbers,
+size_t gb_spread_parts (size_t n) { return gb_block_cg_pays(n, PARTS) ? PARTS : 1; }
+
+/* -- memory */
+
+typedef struct request {
+  gb_block_trace *trace; /* of the caller; NULL: the loop keeps one */
+  size_t parts;
+  int max_iter;
+} request;
+
+#define SMALL 7 /* (w, w) matrices */
+#define ARRAYS 3
+#define PANELS 4
+
+/* Columns of the loop's panels at most. */
+static size_t widest (const request *q, size_t r) { return q->parts > r ? q->parts : r; }
+
+static size_t trace_bytes (const request *q, size_t w) {
+  return q->trace == NULL ? gb_block_trace_bytes(q->max_iter, w) : 0;
+}
+
+static gb_work_bytes room (size_t n, size_t r, const void *ud) {
+  const request *q = ud;
+  const size_t w = widest(q, r);
+  return (gb_work_bytes){(PANELS * n * w + gb_panel_sums(n, w * w)) * sizeof(double),
+                         (SMALL * w * w + ARRAYS * w) * sizeof(double) + w * sizeof(size_t) +
+                             trace_bytes(q, w) + gb_refine_numbers(r) + gb_refine_flags(r)};
+}
+
+/* own: the trace where the caller has none. */
+static void bind (block *s, gb_system *system, gb_room work, const request *q, gb_block_trace *own) {
+  const size_t n = system->n, w = widest(q, system->r);
+  double *d = work.numbers,
          **matrix[SMALL] = {&s->c, &s->energy, &s->change, &s->gram, &s->turn, &s->product, &s->spare},
          **array[ARRAYS] = {&s->left, &s->rz, &s->curvature};
-  *s = (block){.trace = trace};
-  for (size_t i = 0; i < SMALL; i++, d += r * r) *matrix[i] = d;
-  for (size_t i = 0; i < ARRAYS; i++, d += r) *array[i] = d;
+  gb_panel *panel[PANELS] = {&s->basis, &s->solved, &s->s, &s->as};
+  *s = (block){.parts = q->parts};
+  for (size_t i = 0; i < SMALL; i++, d += w * w) *matrix[i] = d;
+  for (size_t i = 0; i < ARRAYS; i++, d += w) *array[i] = d;
   s->of = (size_t *)(void *)d;
-  memset(s->curvature, 0, r * sizeof *s->curvature);
-  s->basis = gb_panel_of(w.device, w.entries, n, r);
-  s->s = gb_panel_of(w.device, gb_panel_address(w.entries, n * r), n, r);
-  char *numbers = (char *)(s->of + r);
-  gb_refine_init(&s->q, system, gb_panel_of(w.device, gb_panel_address(w.entries, 2 * n * r), n, r),
-                 gb_panel_address(w.entries, 3 * n * r), numbers, numbers + gb_refine_numbers(r));
+  memset(s->curvature, 0, w * sizeof *s->curvature);
+  for (size_t i = 0; i < PANELS; i++)
+    *panel[i] = gb_panel_of(work.device, gb_panel_address(work.entries, i * n * w), n, w);
+  char *trace = (char *)(s->of + w), *numbers = trace + trace_bytes(q, w);
+  if (q->trace == NULL) *own = gb_block_trace_bind(q->max_iter, w, trace);
+  s->trace = q->trace != NULL ? q->trace : own;
+  s->trace->steps = 0;
+  gb_refine_init(&s->q, system, s->as, gb_panel_address(work.entries, PANELS * n * w), numbers,
+                 numbers + gb_refine_numbers(system->r));
 }
 
 /* The first columns of a panel of the loop. */
 static gb_panel own (const block *s, gb_panel v, size_t columns) {
-  return (gb_panel){.device = v.device, .at = v.at, .n = s->q.at.n, .r = columns, .stride = s->q.at.width};
+  return (gb_panel){.device = v.device, .at = v.at, .n = v.n, .r = columns, .stride = s->width};
 }
 static gb_panel basis_of (const block *s) { return own(s, s->basis, s->rank); }
+static gb_panel solved (const block *s) { return own(s, s->solved, s->rank); }
 static gb_panel directions (const block *s) { return own(s, s->s, s->rank); }
-static gb_panel images (const block *s) { return own(s, s->q.ax, s->rank); }
-static gb_panel solved (const block *s) { return own(s, s->q.s->spare, s->rank); } /* P^-1 Q */
+static gb_panel images (const block *s) { return own(s, s->as, s->rank); }
 
 /* -- an orthonormal basis */
 
@@ -92,13 +122,40 @@ static void orthonormalise (block *s) {
   gb_small_product(s->rank, once, before, s->spare, s->product, s->change);
 }
 
+/* Part t of the residual to column t: so many rows of it, 0 elsewhere. */
+static void spread_parts (const block *s) {
+  const gb_panel from = s->q.s->res, to = basis_of(s);
+  gb_panel_fill(to, 0);
+  for (size_t t = 0; t < s->parts; t++) {
+    const size_t i0 = t * from.n / s->parts;
+    gb_panel rows = from, place = gb_panel_column(to, t);
+    rows.n = place.n = (t + 1) * from.n / s->parts - i0;
+    rows.at = gb_panel_address(rows.at, i0 * rows.stride);
+    place.at = gb_panel_address(place.at, i0 * place.stride);
+    gb_panel_copy(rows, place);
+  }
+}
+
+/* C of the residuals: z, or the sum of its columns where these are parts. */
+static void take_coefficients (block *s) {
+  if (s->parts == 0) {
+    memcpy(s->c, s->change, s->rank * s->live * sizeof *s->c);
+    return;
+  }
+  for (size_t i = 0; i < s->rank; i++) {
+    s->c[i] = 0;
+    for (size_t t = 0; t < s->parts; t++) s->c[i] += s->change[i * s->parts + t];
+  }
+}
+
 /* From the residuals of the listed columns: Q, C and S. */
 static void begin (block *s) {
-  s->rank = s->live;
-  gb_panel_copy(gb_active_of_all(&s->q.at, s->q.s->res), basis_of(s));
+  s->rank = s->parts > 0 ? s->parts : s->live;
+  if (s->parts > 0) spread_parts(s);
+  else gb_panel_copy(gb_active_of_all(&s->q.at, s->q.s->res), basis_of(s));
   orthonormalise(s);
-  memcpy(s->c, s->change, s->rank * s->live * sizeof *s->c);
-  gb_panel_fill(gb_active_own_wide(&s->q.at, s->s), 0);
+  take_coefficients(s);
+  gb_panel_fill(own(s, s->s, s->width), 0);
   gb_panel_copy(solved(s), directions(s));
 }
 
@@ -232,11 +289,18 @@ static void end_empty (block *s) {
   end_all(s, isfinite(sum) ? GB_COLUMN_INDEFINITE : GB_COLUMN_BROKEN);
 }
 
+/* A S. */
+static gb_status multiply (block *s, gb_error *err) {
+  gb_product *by = s->q.by;
+  if (by->r != s->width) GB_TRY(gb_product_resize(by, s->width, err));
+  return gb_product_run(by, own(s, s->s, s->width), own(s, s->as, s->width), err);
+}
+
 static gb_status take_step (block *s, int number, gb_error *err) {
   gb_refinement *q = &s->q;
   bool again = false;
   if (gb_interrupted()) return gb_fail(err, GB_EINTR, "interrupted");
-  GB_TRY(gb_active_multiply(&q->at, q->by, s->s, q->ax, err));
+  GB_TRY(multiply(s, err));
   if (!invert_energy(s)) return GB_OK;
   note_step(s);
   advance(s);
@@ -264,6 +328,7 @@ static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   block *s = ud;
   gb_solve_info *info = q->s->info;
   s->live = q->at.live;
+  s->width = s->parts > 0 ? s->parts : q->at.width;
   s->due = gb_refine_interval(q);
   begin(s);
   if (s->rank == 0) end_empty(s);
@@ -277,11 +342,11 @@ static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
 }
 
 static gb_status loop (gb_system *system, gb_room work, const void *ud, gb_error *err) {
-  gb_block_trace *trace = (gb_block_trace *)(uintptr_t)ud;
   gb_solve_info *info = system->info;
+  gb_block_trace own_trace;
   block s;
-  trace->steps = 0;
-  bind(&s, system, work, trace);
+  bind(&s, system, work, ud, &own_trace);
+  const gb_block_trace *trace = s.trace;
   GB_TRY(gb_refine(&s.q, cycle, &s, err));
   gb_refine_report(&s.q, s.curvature);
   double smallest, largest;
@@ -298,11 +363,27 @@ static const gb_solve_method method = {.name = "block conjugate gradients",
 
 gb_status gb_block_cg_panels (gb_solve_matrix *m, const gb_solve_options *o, gb_panel b, gb_panel x,
                               gb_panel residual, gb_block_trace *trace, gb_solve_info *info, gb_error *err) {
-  GB_TRY(gb_frame_run(&method, trace, m, o, b, false, x, residual, info, err));
+  const request q = {.trace = trace};
+  GB_TRY(gb_frame_run(&method, &q, m, o, b, false, x, residual, info, err));
   if (!info->f32_insufficient) return GB_OK;
   gb_solve_options full = *o;
   full.mixed = false;
-  return gb_frame_run(&method, trace, m, &full, b, false, x, residual, info, err);
+  return gb_frame_run(&method, &q, m, &full, b, false, x, residual, info, err);
 }
 
-gb_work_bytes gb_block_cg_bytes (size_t n, size_t r) { return gb_frame_bytes(&method, NULL, n, r); }
+gb_work_bytes gb_block_cg_bytes (size_t n, size_t r) {
+  return gb_frame_bytes(&method, &(request){.trace = &(gb_block_trace){0}}, n, r);
+}
+
+gb_status gb_solve_spread (gb_node *a, gb_node *b, const gb_solve_options *o, gb_node **x,
+                           gb_solve_info *info, gb_error *err) {
+  const gb_shape *shape = gb_node_shape(b);
+  const size_t r = shape->ndim == 2 ? shape->dim[1] : 1, parts = gb_spread_parts(shape->dim[0]);
+  if (r != 1 || parts == 1 || o->goal.prior != NULL) return gb_solve_cg(a, b, o, x, info, err);
+  const request q = {.parts = parts, .max_iter = o->max_iter < EXTREMES ? o->max_iter : EXTREMES};
+  GB_TRY(gb_frame_solve(&method, &q, a, b, o, x, info, err));
+  if (!gb_block_cg_failed(info)) return GB_OK;
+  gb_node_unref(*x);
+  *x = NULL;
+  return gb_solve_cg(a, b, o, x, info, err);
+}

@@ -240,6 +240,22 @@ describe("the bytes of trials", function()
     end
   end)
 
+  it("are enough for variances of a model whose covariance is streamed", function()
+    local s <close> = new [[space = {n = {2000}}, budget = {memory = "1 GiB"}, metric = "nlpd",
+      run = function(p, trial)
+        local x = gb.rand(p.n, 2, {seed = trial.seed})
+        local m = gb.gp.exact{kernel = gb.kernels.rbf{}, noise = 0.1, solver = gb.solvers.cg{tol = 1e-2, probes = 2}}
+        m:fit(x, x:sum(-1), {method = "adam", steps = 1})
+        return {nlpd = m:score(x:slice(1, 1, 200), x:sum(-1):slice(1, 1, 200)).nlpd}
+      end]]
+    local out <const>, err <const>, code <const> = s:sweep "run"
+    assert.equal(0, code, out .. err)
+    local t <const> = s:trials()[1]
+    local room <const> = require "gibbous.gp.exact.variance".room(2000)
+    assert.is_true(t.need >= room and room > 50 << 20 and t.peak <= t.room, ("need %d, peak %d of %d, room %d"):format(t.need,
+      t.peak, t.room, room))
+  end)
+
   it("are what the study says of them", function()
     local s <close> = new [[space = {a = {70, 90}}, budget = {memory = "200 MiB"}, memory = function(p) return p.a << 20 end,
       run = function() return 1 end]]

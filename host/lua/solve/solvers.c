@@ -3,6 +3,7 @@
 #include "iterate/values.h"
 #include "lua/solve/record.h"
 #include "solve/alternating_projections.h"
+#include "solve/block_cg.h"
 #include "solve/cg.h"
 #include "solve/minres.h"
 #include "solve/sdd.h"
@@ -49,14 +50,16 @@ static void push_forms (lua_State *L, lgb_session *s, const gb_variance_goal *go
   }
 }
 
-/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least}) -> x, info, and with a prior forms,
-** missing */
+/* core.cg(A, b, {tol, max_iter, mixed, precond, x0, prior, least, spread}) -> x, info, and with a prior forms,
+** missing. spread: one right-hand side alone is solved by its parts (solve/block_cg.h). */
 static int solvers_cg (lua_State *L) {
-  static const char *const names[] = {"least", "max_iter", "mixed", "precond", "prior", "tol", "x0", NULL};
+  static const char *const names[] = {"least",  "max_iter", "mixed", "precond", "prior",
+                                      "spread", "tol",      "x0",    NULL};
   const problem p = check_problem(L, names);
   gb_solve_options o = lgb_checksolve_now(L, 3);
   const gb_shape *shape = gb_node_shape(p.b);
   const size_t r = shape->ndim == 2 ? shape->dim[1] : 1;
+  const bool spread = lgb_optbool(L, 3, "spread", false);
   const bool goal = lgb_option(L, 3, "prior");
   if (goal) {
     lua_pop(L, 1);
@@ -65,13 +68,22 @@ static int solvers_cg (lua_State *L) {
   lgb_tensor *x = lgb_newtensor(L);
   gb_solve_info info = {0};
   gb_error err;
-  lgb_result(L, LGB_CORE(p.session, gb_solve_cg(p.a, p.b, &o, &x->node, &info, &err)), &err);
+  lgb_result(
+      L, LGB_CORE(p.session, (spread ? gb_solve_spread : gb_solve_cg)(p.a, p.b, &o, &x->node, &info, &err)),
+      &err);
   char text[GB_CG_MESSAGE];
   lgb_pushsolve(L, &info, gb_cg_message(&info, &o, text));
   if (!goal) return 2;
   lgb_setnumber(L, "missing", info.variance_error);
   push_forms(L, p.session, &o.goal, r);
   return 4;
+}
+
+/* core.spread_parts(n) -> right-hand sides that a spread solve of n rows has in the place of one */
+static int solvers_spread_parts (lua_State *L) {
+  const lua_Integer n = luaL_checkinteger(L, 1);
+  lua_pushinteger(L, (lua_Integer)gb_spread_parts(n > 0 ? (size_t)n : 0));
+  return 1;
 }
 
 /* -- the others */
@@ -140,4 +152,5 @@ const luaL_Reg lgb_solvers_functions[] = {{"alternating_projections", solvers_al
                                           {"minres", solvers_minres},
                                           {"sdd", solvers_sdd},
                                           {"solve_chol", solvers_solve_chol},
+                                          {"spread_parts", solvers_spread_parts},
                                           {NULL, NULL}};

@@ -87,15 +87,14 @@ static void constants (const marginal *q) {
   gb_panel_fill(part_of(q, gb_marginal_e(), 1, 1), 1);
 }
 
-/* The solutions and log det A. What a block cannot solve is left to conjugate gradients of each column, which also say why; one
-** that has stagnated has less left than its columns would. */
+/* The solutions and log det A. What a block cannot solve is left to conjugate gradients of each column, which also say why. */
 static gb_status solve (gb_solve_matrix *m, const gb_logdet_options *o, const marginal *q, void *memory,
                         gb_logdet_info *info, gb_error *err) {
   const size_t n = q->n, r = q->r;
   if (in_block(o, n, r)) {
     gb_block_trace trace = gb_block_trace_bind(o->solve.max_iter, r, memory);
     GB_TRY(gb_block_cg_panels(m, &o->solve, q->rhs, q->x, q->residual, &trace, &info->solve, err));
-    if (info->solve.reason != GB_SOLVE_INDEFINITE && info->solve.reason != GB_SOLVE_NAN)
+    if (!gb_block_cg_failed(&info->solve))
       return gb_block_logdet(o->solve.precond, &trace, n, 1, r - 1, q->norm, info, err);
   }
   gb_trace trace = gb_trace_bind(o->solve.max_iter, r, memory);

@@ -209,8 +209,12 @@ function core.with_slope(y, x, slope) end
 --- Is x symmetric by structure?
 function core.symmetric(x) end
 
---- Conjugate gradients for symmetric positive definite A, at once; {tol, max_iter, mixed, precond, x0}. Gives x and a table.
+--- Conjugate gradients for symmetric positive definite A, at once; {tol, max_iter, mixed, precond, x0, spread}. Gives x and a table.
+--- spread: b (n) alone is solved by its parts in a block (docs/guide/solvers.md).
 function core.cg(A, b, o) end
+
+--- Right-hand sides that a spread solve of n rows has in the place of one: 16, or 1 where n is small.
+function core.spread_parts(n) end
 
 --- A Cholesky factor that grows: of the lower factor L (n, n), or, with L nil, of the matrix C. A value: f:append(B, C) is the
 --- factor of [[A, B'], [B, C]], in O(n^2 k) for k rows, and f stays. n, dtype, capacity, bytes; half_solve(b) L^-1 b,

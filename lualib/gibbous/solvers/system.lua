@@ -14,10 +14,11 @@ local M <const> = {}
 local System <const> = {}
 System.__index = System
 
---- x with A x = b, b (n) or (n, r), and info; x depends on nothing.
-function System:solve(b, x0)
+--- x with A x = b, b (n) or (n, r), and info; x depends on nothing. alone: b (n) is the only one of a model, and a solver that has
+-- a faster way for one takes it (solvers/cg.lua).
+function System:solve(b, x0, alone)
   home.check("solve", nil, b, x0)
-  local x <const>, info <const> = self.solver:run(self, b, x0)
+  local x <const>, info <const> = self.solver:run(self, b, x0, alone)
   return x, new_info(info)
 end
 

@@ -69,8 +69,8 @@ end
 local function preparation(f, self, solver)
   if f.state and f.state.stamp == model.stamp(self) then return nil end
   if algorithm.takes_steps(solver) then
-    local w <const> = solves(f, solver, 1)
-    w.kept = 8 * #f.x
+    local w <const> = solves(f, solver, solver.forms and core.spread_parts(#f.x) or 1)
+    w.text, w.kept = "a solve", 8 * #f.x
     return w
   end
   local c <const>, r <const> = covariance.of(self), covariance.residual(self)

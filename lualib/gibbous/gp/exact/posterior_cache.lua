@@ -46,7 +46,7 @@ local function solved(self, state, what)
   local info
   objective.guarded(self, what, function()
     state.system = f.active:prepare(c, f.kernel(f.x), covariance.noise_of(f))
-    state.alpha, info = state.system:solve(r)
+    state.alpha, info = state.system:solve(r, nil, true)
   end)
   state.converged, state.solve = info.converged, info
   return info

@@ -1,10 +1,10 @@
 --- Which algorithm a model with solver = "auto" uses: a comparison of predicted costs, made once and kept with its numbers.
 --
 -- The cost of a direct step is the plan of the objective with its gradients. The cost of an iterative step is the planned
--- product with all right-hand sides, times the number of steps. That number is found by a trial: the residual and three random
--- columns are solved for, and the trial gives up where the direct step would have won, so that it takes less than one direct
--- step does. A fit usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of
--- the noise that the parameters have now. Times are predicted, steps counted: the choice is the same each time.
+-- product with all right-hand sides, times the number of steps. That number is found by a trial: the residual is solved for as for
+-- predictions, and the trial gives up where the direct step would have won, so that it takes less than one direct step does. A fit
+-- usually ends with less noise than it begins with, and steps grow with its root: the trial has NOISE_SHARE of the noise that the
+-- parameters have now. Times are predicted, steps counted: the choice is the same each time.
 local algorithm <const> = require "gibbous.gp.algorithm"
 local counted <const> = require "gibbous.base.counted"
 local core <const> = require "gibbous.core"
@@ -16,7 +16,6 @@ local M <const> = {}
 
 local NOISE_SHARE <const> = 0.01
 local FEWEST_STEPS <const> = 10
-local TRIED <const> = 4
 -- Direct is exact. A step of up to this many seconds is quick enough: what another would take is said, not tried.
 local PATIENCE <const> = 1
 -- A machine that is not known is measured, which takes two seconds and is said, where a direct step has so many multiply-adds: a
@@ -117,15 +116,13 @@ function M.check_budget(self, solver, step, budget, what)
   if need and need > budget then refuse(model.fields(self), what, need, budget) end
 end
 
---- Steps of a solve for the residual and a few random columns at NOISE_SHARE of the noise; nil if that takes more than 'most'.
+--- Steps of a solve for the residual at NOISE_SHARE of the noise; nil if that takes more than 'most'.
 local function trial_steps(f, solver, most)
   local n <const>, wide <const> = #f.x, {dtype = f.x.dtype}
   local noise <const> = math.max(NOISE_SHARE * f.likelihood:variance(f.x):mean():item(), 1e-300)
   local k <const> = f.kernel(f.x):detach()
-  local residual <const> = (f.y - f.mean(f.x)):detach():unsqueeze(2)
-  local columns <const> = core.cat({residual, core.randn(n, TRIED - 1, {seed = 0, dtype = f.x.dtype})}, 2):eval()
   local trial <const> = algorithm.with_options(solver, {max_iter = most, tol = solver.o.train_tol})
-  local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve(columns)
+  local _, info <const> = trial:prepare(k + core.eye(n, wide) * noise, k, noise):solve((f.y - f.mean(f.x)):detach(), nil, true)
   return info.iterations < most and info.iterations or nil
 end
 
