@@ -305,6 +305,38 @@ static void forms_of_a_small_trace (void **state) {
   gb_work_free(&room);
 }
 
+/* A = diag(d), which the parts of b search together; from a guess, in f32 and f64, and where A is not positive definite. */
+static void one_right_hand_side_is_solved_by_its_parts (void **state) {
+  (void)state;
+  enum { N = 2100 };
+  double *d = malloc(N * sizeof *d), *b = normals(N, 5), *guess = malloc(N * sizeof *guess);
+  assert_true(gb_spread_parts(2047) == 1 && gb_spread_parts(2048) == 16);
+  for (size_t i = 0; i < N; i++)
+    d[i] = exp(6.0 * (double)i / N), guess[i] = b[i] / d[i] * (1 + 1e-3 * (i % 3 == 0));
+  gb_node *bn = leaf(GB_F64, 0, 1, (size_t[]){N}, b);
+  for (int kind = 0; kind < 5; kind++) {
+    if (kind == 4) d[N / 2] = -1;
+    gb_node *a = BUILD(gb_diag, leaf(GB_F64, 0, 1, (size_t[]){N}, d)), *x = NULL, *alone = NULL;
+    gb_solve_options o = {.tol = 1e-9, .max_iter = 500, .mixed = kind % 2 == 1};
+    if (kind == 2 || kind == 3) o.x0 = leaf(GB_F64, 0, 1, (size_t[]){N}, guess);
+    gb_solve_info info, columns;
+    ok(gb_solve_spread(a, bn, &o, &x, &info, &err));
+    hold_node(GB_OK, x);
+    ok(gb_solve_cg(a, bn, &o, &alone, &columns, &err));
+    hold_node(GB_OK, alone);
+    if (kind == 4) {
+      assert_true(info.reason == GB_SOLVE_INDEFINITE && info.iterations == columns.iterations &&
+                  info.curvature < 0);
+      break;
+    }
+    double *got = doubles(x);
+    assert_true(info.converged && info.residual <= 1e-9 && info.iterations < columns.iterations);
+    for (size_t i = 0; i < N; i++) CHECK_NEAR(got[i], b[i] / d[i], 1e-6);
+    free(got);
+  }
+  free(d), free(b), free(guess);
+}
+
 /* Not even a first step is taken. */
 static void an_interrupt_ends_the_steps_of_a_block (void **state) {
   (void)state;
@@ -440,6 +472,7 @@ int main (void) {
       TEST(points_of_little_noise_are_solved),
       TEST(forms_of_a_small_trace),
       TEST(the_logarithm_of_one_block_is_to_nine_digits),
+      TEST(one_right_hand_side_is_solved_by_its_parts),
       TEST(an_interrupt_ends_the_steps_of_a_block),
       TEST(a_marginal_likelihood_by_a_block),
       TEST(what_rounding_leaves_of_a_block_counts),
