@@ -27,6 +27,9 @@ return {
     booktitle = nips .. " 31", year = "2018"},
   goldberg1998 = {type = "inproceedings", author = "Goldberg, Paul W. and Williams, Christopher K. I. and Bishop, Christopher M.",
     title = "Regression with Input-dependent Noise: A {G}aussian Process Treatment", booktitle = nips .. " 10", year = "1998"},
+  grigori2016 = {type = "article", author = "Grigori, Laura and Moufawad, Sophie and Nataf, Frederic",
+    title = "Enlarged {K}rylov Subspace Conjugate Gradient Methods for Reducing Communication",
+    journal = "SIAM Journal on Matrix Analysis and Applications", volume = "37", number = "2", pages = "744--773", year = "2016"},
   harbrecht2012 = {type = "article", author = "Harbrecht, Helmut and Peters, Michael and Schneider, Reinhold",
     title = "On the Low-Rank Approximation by the Pivoted {C}holesky Decomposition", journal = "Applied Numerical Mathematics",
     volume = "62", number = "4", pages = "428--440", year = "2012"},
@@ -64,6 +67,8 @@ return {
     booktitle = "Neural Networks and Machine Learning", publisher = "Springer", year = "1998"},
   matern1960 = {type = "book", author = "Mat{\\'e}rn, Bertil", title = "Spatial Variation",
     publisher = "Meddelanden fr{\\aa}n Statens Skogsforskningsinstitut", year = "1960"},
+  oleary1980 = {type = "article", author = "O'Leary, Dianne P.", title = "The Block Conjugate Gradient Algorithm and Related "
+    .. "Methods", journal = "Linear Algebra and its Applications", volume = "29", pages = "293--322", year = "1980"},
   paige1975 = {type = "article", author = "Paige, Christopher C. and Saunders, Michael A.",
     title = "Solution of Sparse Indefinite Systems of Linear Equations", journal = "SIAM Journal on Numerical Analysis",
     volume = "12", number = "4", pages = "617--629", year = "1975"},
