@@ -54,6 +54,24 @@ describe("the likelihood of many points by conjugate gradients", function()
   end)
 end)
 
+describe("products in f32", function()
+  local lazy <const> = require "gibbous.solvers.lazy"
+
+  it("are usual for many points, unless rounding is known to be more than the least noise", function()
+    local k <const> = 2 * gb.kernels.matern52{lengthscale = 0.2}(x)
+    local least <const> = 2.0 ^ -24 * 2 * n
+    local function mixed(o, noise) return lazy.is_mixed(o, k + noise * gb.eye(n), k, noise) end
+    assert.is_true(mixed({}, least * 1.001))
+    assert.is_false(mixed({}, least * 0.999))
+    assert.is_true(mixed({precision = "mixed"}, least * 0.5))
+    assert.is_false(mixed({precision = "full"}, 1))
+    assert.is_true(lazy.is_mixed({}, k + 1e-9 * gb.eye(n)))
+    local each <const> = gb.ones(n):eval()
+    assert.is_true(lazy.is_mixed({}, k + gb.eye(n), k, each))
+    assert.is_false(lazy.is_mixed({}, k + gb.eye(n), k, gb.cat({each:slice(1, 2, n), gb.full({1}, least / 2)}, 1)))
+  end)
+end)
+
 describe("a model of many points by conjugate gradients", function()
   local function model(solver)
     return gb.gp.exact{kernel = gb.kernels.matern52{lengthscale = 0.2}, noise = noise, solver = solver}:condition(x, r)

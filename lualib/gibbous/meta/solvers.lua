@@ -101,7 +101,7 @@ function gb.precond.is(v) end
 ---@class gibbous.cg.options: gibbous.iterative.options
 ---@field probes? integer|"exact"  random vectors of the log determinant in a fit, 2 or more; default: 64 up to 1,250 points, 16 from 5,000 on
 ---@field precond? gibbous.precond  a gb.precond value
----@field precision? "full"|"mixed"  "mixed": products in f32, residuals and result in f64; default: "mixed" for streamed f64 of 1000 points or more
+---@field precision? "full"|"mixed"  "mixed": products in f32, residuals and result in f64; default: "mixed" for streamed f64 of 1000 points or more, "full" if the noise is known to be below 2^-24 of the trace
 
 --- Conjugate gradients for symmetric positive definite A.
 --- Cost: one product with A a step.

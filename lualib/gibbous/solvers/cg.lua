@@ -63,7 +63,7 @@ end
 function Cg:run(system, b, x0, spread)
   local o <const> = self.o
   local x <const>, info <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter, precond = system.precond, x0 = x0,
-    mixed = lazy.is_mixed(o, system.a), spread = spread})
+    mixed = lazy.is_mixed(o, system.a, system.k, system.noise), spread = spread})
   return adopted(x, b, info, o)
 end
 
@@ -72,7 +72,7 @@ end
 function Cg:forms(system, b, prior, least)
   local o <const> = self.o
   local x, info, q <const>, missing <const> = core.cg(system.a, b, {tol = o.tol, max_iter = o.max_iter,
-    precond = system.precond, mixed = lazy.is_mixed(o, system.a), prior = prior, least = least})
+    precond = system.precond, mixed = lazy.is_mixed(o, system.a, system.k, system.noise), prior = prior, least = least})
   x, info = adopted(x, b, info, o)
   return x, info, q, missing
 end
@@ -102,9 +102,10 @@ end
 local function marginal(self, c, r, k, noise)
   local o <const> = self.o
   home.check("the likelihood", c, r)
+  local mixed <const> = lazy.is_mixed(o, c, k, noise)
   k, noise = lazy.split(self.o, c, k, noise)
   local head <const>, all <const> = core.marginal(c, r, lazy.settings(o, c, o.train_tol, {k = k, noise = noise, seed = o.seed,
-    probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))
+    mixed = mixed, probes = not is_exact(o) and probes_of(o, #r) or nil, exact = is_exact(o)}))
   return head, all, new_info(all)
 end
 
@@ -173,7 +174,7 @@ local SPEC <const> = {tol = "positive", train_tol = "positive", max_iter = "coun
 --  precond     a gb.precond value
 --  precision   "full": products in A's dtype; "mixed": products in f32, residuals and result in f64: about twice as fast for f64,
 --              and as exact; for f32 it reaches residuals that f32 cannot. Default: "mixed" for streamed f64 matrices of 1,000
---              points or more, else "full"
+--              points or more, unless the noise is known to be below 2^-24 of the trace, else "full"
 --  probes      random vectors of the log determinant in a fit: 64 for 1,250 points or fewer, 16 from 5,000 on; "exact": all unit
 --              vectors, n^2 values, for small n
 --  seed        of the probes, 0

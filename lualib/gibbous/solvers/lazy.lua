@@ -1,5 +1,6 @@
 --- Solves by conjugate gradients as nodes of the graph: their settings, and the solve of a prepared matrix.
 local core <const> = require "gibbous.core"
+local raised <const> = require "gibbous.base.raised"
 
 local M <const> = {MAX_ITER = 1000}
 
@@ -7,9 +8,23 @@ local M <const> = {MAX_ITER = 1000}
 -- copy.
 local MIXED_FROM <const> = 1000
 
-function M.is_mixed(o, a)
+-- The unit of rounding of f32.
+local UNIT <const> = 2.0 ^ -24
+
+--- Is a = k + noise I another matrix in f32, since rounding of k is more than the least noise? nil where that is not known.
+local function is_rounded(k, noise)
+  if not (k and noise) then return nil end
+  local ok <const>, trace <const> = pcall(function() return k:detach():diagonal():to{dtype = "f64"}:sum():item() end)
+  if not ok and not raised.is(trace, "option") then error(trace, 0) end      -- option: a plan of data that are not there yet
+  local least <const> = type(noise) == "number" and noise or noise:min():item()
+  return ok and least < UNIT * trace
+end
+
+--- Products in f32? As the options say; else for a large streamed matrix a, whose k and noise, a number or (n), with a = k + noise I
+-- are given where they are known.
+function M.is_mixed(o, a, k, noise)
   if o.precision then return o.precision == "mixed" end
-  return a.dtype == "f64" and #a >= MIXED_FROM and core.is_streamed(a)
+  return a.dtype == "f64" and #a >= MIXED_FROM and core.is_streamed(a) and not is_rounded(k, noise)
 end
 
 --- What a node of the graph has to know, beside its matrices.
@@ -35,7 +50,8 @@ end
 function M.solve(o, system, b, x0)
   local a <const> = system.live.a
   local k <const>, noise <const> = M.split(o, a, system.live.k, system.noise)
-  return core.solver(a, b, M.settings(o, a, o.tol, {x0 = x0, k = k, noise = noise}))
+  return core.solver(a, b, M.settings(o, a, o.tol, {x0 = x0, k = k, noise = noise,
+    mixed = M.is_mixed(o, a, system.live.k, system.noise)}))
 end
 
 return M

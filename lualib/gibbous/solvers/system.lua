@@ -57,7 +57,7 @@ function System:for_many(count)
   local ok <const>, deep <const> = pcall(p.deepen, p, k, noise, rank)
   if not ok and not raised.is(deep, "refused", "oom") then error(deep, 0) end
   if not ok or deep == nil then return self end
-  return setmetatable({solver = self.solver, a = self.a, precond = deep, own = deep}, System)
+  return setmetatable({solver = self.solver, a = self.a, precond = deep, own = deep, k = k, noise = noise}, System)
 end
 
 function System:__close()
