@@ -20,8 +20,8 @@ local function is_rounded(k, noise)
   return ok and least < UNIT * trace
 end
 
---- Products in f32? As the options say; else for a large streamed matrix a, whose k and noise, a number or (n), with a = k + noise I
--- are given where they are known.
+--- Products in f32? As the options say; else for a large streamed matrix a, whose k and noise, a number or (n), with
+-- a = k + noise I are given where known.
 function M.is_mixed(o, a, k, noise)
   if o.precision then return o.precision == "mixed" end
   return a.dtype == "f64" and #a >= MIXED_FROM and core.is_streamed(a) and not is_rounded(k, noise)
