@@ -255,7 +255,7 @@ static bool is_active (const block *s) {
   return false;
 }
 
-/* Columns that converged may leave the tolerance while the others move: all are tested anew. */
+/* All columns are tested anew: a column that converged may exceed the tolerance again, since the block still moves it. */
 static void test (block *s) {
   gb_refinement *q = &s->q;
   for (size_t k = 0; k < s->live; k++) {
@@ -318,12 +318,6 @@ static gb_status take_step (block *s, int number, gb_error *err) {
 
 /* -- the loop */
 
-static double worst (const block *s) {
-  double most = 0;
-  for (size_t c = 0; c < s->q.s->r; c++) most = fmax(most, gb_stop_residual(&s->q.stop, c));
-  return most;
-}
-
 static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   block *s = ud;
   gb_solve_info *info = q->s->info;
@@ -335,7 +329,7 @@ static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   for (int number = 0; is_active(s) && info->iterations < q->s->o->max_iter; number++) {
     GB_TRY(take_step(s, number, err));
     info->iterations++;
-    gb_curve_note(&info->curve, info->iterations, worst(s));
+    gb_curve_note(&info->curve, info->iterations, gb_refine_worst(q));
   }
   s->trace = NULL;
   return GB_OK;

@@ -137,13 +137,6 @@ static gb_status take_step (cg *s, int number, gb_error *err) {
 
 /* -- the loop */
 
-/* The largest residual of all columns, those that have left with their last. */
-static double worst (const cg *s) {
-  double most = 0;
-  for (size_t c = 0; c < s->q.s->r; c++) most = fmax(most, gb_stop_residual(&s->q.stop, c));
-  return most;
-}
-
 static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   cg *s = ud;
   gb_panel_fill(gb_active_own_wide(&q->at, s->p), 0);
@@ -154,7 +147,7 @@ static gb_status cycle (gb_refinement *q, void *ud, gb_error *err) {
   for (int number = 0; q->at.live > 0 && q->s->info->iterations < q->s->o->max_iter; number++) {
     GB_TRY(take_step(s, number, err));
     q->s->info->iterations++;
-    gb_curve_note(&q->s->info->curve, q->s->info->iterations, worst(s));
+    gb_curve_note(&q->s->info->curve, q->s->info->iterations, gb_refine_worst(q));
   }
   s->trace = NULL;
   return GB_OK;

@@ -39,6 +39,12 @@ static bool is_low (const gb_refinement *q) { return q->by != &q->s->m->a; }
 
 int gb_refine_interval (const gb_refinement *q) { return is_low(q) ? CHECK_MIXED : CHECK; }
 
+double gb_refine_worst (const gb_refinement *q) {
+  double most = 0;
+  for (size_t c = 0; c < q->s->r; c++) most = fmax(most, gb_stop_residual(&q->stop, c));
+  return most;
+}
+
 static gb_panel listed (const gb_refinement *q, gb_panel v) { return gb_active_of_all(&q->at, v); }
 
 /* -- convergence */

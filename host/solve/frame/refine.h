@@ -42,6 +42,9 @@ void gb_refine_test (gb_refinement *q, size_t c);
 /* The same of the listed columns by rules that need R' P^-1 R: rz (live). */
 void gb_refine_test_measured (gb_refinement *q, const double *rz);
 
+/* The largest relative residual of all columns; a column that has left has its last. */
+double gb_refine_worst (const gb_refinement *q);
+
 int gb_refine_interval (const gb_refinement *q); /* steps between checks */
 /* Recomputes residuals of the listed columns: some are to restart, or have stagnated. recursed (live): work. */
 gb_status gb_refine_check (gb_refinement *q, double *recursed, gb_error *err);
