@@ -161,6 +161,27 @@ describe("gibbous sweep run", function()
     assert.matches("1 ok, 1 timeout", out, 1, true)
   end)
 
+  it("goes on after trials that took too long, once one was ok", function()
+    local study <const> = [[budget = {time = 0.5}, run = function(p)
+        local till = gb.clock() + p.a
+        while gb.clock() < till do end
+        return {v = 1}
+      end]]
+    local some <close> = new("space = {a = {0, 60, 61, 62, 63, 64, 0.01}}, " .. study)
+    assert.matches("2 ok, 5 timeout", (some:sweep "run"), 1, true)
+    local none <close> = new("space = {a = {60, 61, 62, 63, 0}}, " .. study)
+    assert.matches("3 timeout, 2 pending", (none:sweep "run"), 1, true)
+  end)
+
+  it("stops after five failures alike, also where trials of an earlier run were ok", function()
+    local s <close> = new [[space = {a = gb.sweep.range(1, 20)}, run = function(p)
+        if p.a <= 2 then return {v = p.a} end
+        error("bad " .. p.a)
+      end]]
+    assert.matches("2 ok, 5 error, 13 pending", (s:sweep "run"), 1, true)
+    assert.matches("2 ok, 10 error, 8 pending", (s:sweep "run"), 1, true)
+  end)
+
   it("gives trials a seed, a folder and their number", function()
     local s <close> = new [[space = {a = {1}}, seed = 3, run = function(p, trial)
         local f = assert(io.open(trial.dir .. "/kept.txt", "w"))

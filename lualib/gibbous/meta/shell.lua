@@ -50,7 +50,7 @@ command["gibbous sweep VERB SCRIPT|STORE"] = true
 
 --- Runs the trials of the study that a script gives, each in a process of its own, and keeps what came out in NAME.gibbous; the same
 --- line goes on where it was interrupted. -j N: processes at once. --limit BYTES: for all of them together. --store DIR.
---- --retry-failed: failed trials run again. --keep-going: also after failures of one cause. --quiet. --journal: a store of files, without
+--- --retry-failed: failed trials run again. --keep-going: also after failures alike. --quiet. --journal: a store of files, without
 --- locks. Behind --: words of the script. The status is 3 where trials failed or the store could not be written, 130 after Ctrl-C, 143
 --- after SIGTERM, 99 after SIGUSR1.
 command["gibbous sweep run SCRIPT"] = true

@@ -18,7 +18,8 @@ local LEAST <const> = 64 << 20             -- bytes of a trial of which nothing 
 local BEAT <const> = 10                    -- seconds between two signs of life
 local GRACE <const> = 5                    -- seconds between asking a process to end and ending it
 local SAY <const> = 1                      -- seconds between two looks at how far the sweep is
-local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause from the start, in a row, that stop a sweep
+local FIRST <const>, ROW <const> = 3, 5    -- failures of one cause in a row that stop a sweep: before any trial was ok, after it
+local LIMITS <const> = {oom = true, timeout = true}      -- what comes of parameters, as more rows, rather than of a mistake
 
 -- Processes -------------------------------------------------------------------------------------------------------------------
 
@@ -84,11 +85,17 @@ local function grows(self, row, limit)
   return self.store:grow(row, math.min(2 * row.room, limit))
 end
 
+--- Do failures alike in a row tell of a mistake, which the trials to come would meet as well?
+local function is_systematic(self, class)
+  if self.alike < FIRST then return false end
+  if not self.store:has_done() then return true end
+  return self.alike >= ROW and not LIMITS[class]
+end
+
 local function note_failure(self, row)
   self.failures = self.failures + 1
   if row.fingerprint == self.cause then self.alike = self.alike + 1 else self.cause, self.alike = row.fingerprint, 1 end
-  local most <const> = self.ended == self.alike and FIRST or ROW
-  if self.alike >= most and not self.keep_going then
+  if not self.keep_going and is_systematic(self, row.class) then
     self.halted = ("%d trials in a row failed alike, so the sweep stops here; --keep-going runs the others"):format(self.alike)
   end
 end

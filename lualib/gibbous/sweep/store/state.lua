@@ -73,6 +73,11 @@ function queries:has_pending()
   return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state = 'pending' LIMIT 1" > 0
 end
 
+--- Has any trial of the study ended as it should?
+function queries:has_done()
+  return #self.db:rows "SELECT 1 FROM trial WHERE wanted = 1 AND state = 'done' LIMIT 1" > 0
+end
+
 --- Wanted trials that are kept as running, of which this host knows that nobody holds them: by id. The next coordinator makes
 -- them pending.
 function queries:lost()
