@@ -37,6 +37,12 @@ describe("gibbous sweep plot", function()
     end)
   end
 
+  it("draws an area for each of 24 trials in the timeline, and for ok and failed in its legend", function()
+    f.run("plot", "study.lua", "--kind", "timeline", "--out", "areas.svg")
+    local _, areas <const> = f.read "areas.svg":gsub("fill%-opacity:0%.9;", "")
+    assert.equal(24 + 2, areas)
+  end)
+
   it("is gb.plot.sweep in a script, of a folder, a name, or a study", function()
     for _, kind in ipairs(figures.kinds) do
       local path <const> = support.path ".svg"

@@ -318,6 +318,36 @@ static void many_panels_fit_any_terminal (void **state) {
     }
 }
 
+/* A band has its colour beside the line in it, whose cells keep theirs, and in the legend. */
+static void bands_have_their_colour_in_text (void **state) {
+  (void)state;
+  gb_figure f = figure();
+  gb_error err;
+  const double x[] = {0, 4}, low[] = {0, 0}, high[] = {4, 4}, middle[] = {2, 2};
+  gb_mark band = {.kind = GB_MARK_BAND,
+                  .n = 2,
+                  .x = (double *)(uintptr_t)x,
+                  .y = (double *)(uintptr_t)low,
+                  .hi = (double *)(uintptr_t)high,
+                  .label = (char[]){"area"},
+                  .style = GB_STYLE_BY_ORDER};
+  gb_mark line = {.kind = GB_MARK_LINE,
+                  .n = 2,
+                  .x = (double *)(uintptr_t)x,
+                  .y = (double *)(uintptr_t)middle,
+                  .label = (char[]){""},
+                  .style = GB_STYLE_BY_ORDER};
+  band.style.colour = 2, line.style.colour = 4;
+  assert_int_equal(gb_panel_add(&f.panels[0], &line, &err), GB_OK);
+  assert_int_equal(gb_panel_add(&f.panels[0], &band, &err), GB_OK);
+  char *text = gb_figure_text(&f, 40, 16, true, true);
+  assert_non_null(strstr(text, "\033[32m::::"));
+  assert_non_null(strstr(text, "\033[32m:\033[0m area"));
+  assert_non_null(strstr(text, "\033[31m"));
+  free(text);
+  gb_figure_clear(&f);
+}
+
 /* Any figure at any size keeps to it, with as many lines as asked for. */
 static void text_keeps_to_its_size (void **state) {
   (void)state;
@@ -622,6 +652,7 @@ int main (void) {
       cmocka_unit_test(many_lines_are_vectors),
       cmocka_unit_test(thinning_keeps_extremes_gaps_and_order),
       cmocka_unit_test(marks_cover_their_area),
+      cmocka_unit_test(bands_have_their_colour_in_text),
       cmocka_unit_test(a_band_of_many_points_looks_like_one_of_few),
       cmocka_unit_test(bars_begin_at_zero_and_have_names),
       cmocka_unit_test(bars_that_touch_are_one_area),

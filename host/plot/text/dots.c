@@ -74,7 +74,8 @@ static void draw_line (pen *p, const gb_mark *m) {
   }
 }
 
-static void shade (const gb_plot_area *a, const gb_mark *m, unsigned char depth) {
+/* Cells that a line crosses keep its colour. */
+static void shade (const gb_plot_area *a, const gb_mark *m, unsigned char depth, int colour) {
   for (size_t i = 0; i + 1 < m->n && !gb_interrupted(); i++) {
     const double x0 = gb_area_x(a, m->x[i]), x1 = gb_area_x(a, m->x[i + 1]), low = gb_area_y(a, m->y[i]),
                  top = gb_area_y(a, m->hi[i]);
@@ -84,7 +85,9 @@ static void shade (const gb_plot_area *a, const gb_mark *m, unsigned char depth)
     for (double c = first; c <= last; c++)
       for (double r = up; r <= down; r++) {
         gb_cell *cell = cell_at(a, (int)c, (int)r);
-        if (cell != NULL && cell->shade < depth) cell->shade = depth;
+        if (cell == NULL || cell->shade >= depth) continue;
+        cell->shade = depth;
+        if (cell->dots == 0 && cell->character == 0) cell->colour = colour;
       }
   }
 }
@@ -169,7 +172,7 @@ static void draw_mark (const gb_plot_area *a, const gb_panel *p, size_t i) {
   switch (m->kind) {
     case GB_MARK_HEATMAP: draw_heatmap(a, m); break;
     case GB_MARK_BAND:
-      shade(a, m, (unsigned char)(gb_mark_nesting(p, i) < 2 ? 1 + gb_mark_nesting(p, i) : 3));
+      shade(a, m, (unsigned char)(gb_mark_nesting(p, i) < 2 ? 1 + gb_mark_nesting(p, i) : 3), with.colour);
       break;
     case GB_MARK_BARS:
     case GB_MARK_COLUMNS: draw_bars(a, m, with.colour); break;

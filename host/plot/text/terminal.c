@@ -147,9 +147,10 @@ static int legend (block *b, int row, int most) {
       at = 2;
     }
     if (row >= 0) {
-      const int y = row + lines - 1, colour = p->marks[i].kind == GB_MARK_BAND ? -1 : gb_mark_colour(p, i);
+      const int y = row + lines - 1;
       if (!mapped)
-        gb_screen_put(b->screen, b->left + at, y, b->ascii ? plain_sign(p, i) : sign_of(p, i), colour);
+        gb_screen_put(b->screen, b->left + at, y, b->ascii ? plain_sign(p, i) : sign_of(p, i),
+                      gb_mark_colour(p, i));
       gb_screen_clip(b->screen, b->left + at + (mapped ? 0 : 2), y, text, b->w - at - (mapped ? 0 : 2));
     }
     last = at;

@@ -62,8 +62,10 @@ function kinds.curve(s)
   return fig
 end
 
---- When trials ran: each in the first lane of its host that was free.
-function kinds.timeline(s)
+local SHORTEST <const>, GAP <const> = 0.002, 0.003       -- of all the time: how long a trial looks at least, what parts it from the next
+
+--- {t, host, from, to} of each trial that has run, by their beginnings, in seconds.
+local function runs_of(s)
   local list <const> = {}
   for _, t in ipairs(s.trials) do
     local r <const> = t.row
@@ -72,34 +74,56 @@ function kinds.timeline(s)
       list[#list + 1] = {t = t, host = r.host or "", from = r.started, to = math.max(finish, r.started)}
     end
   end
-  if #list == 0 then core.raise("option", "no trial has run yet") end
   table.sort(list, function(a, b)
     if a.from ~= b.from then return a.from < b.from end
     return a.t.number < b.t.number
   end)
-  local zero <const>, lanes <const>, names <const>, labelled <const> = (parts.ends(list, function(b) return b.from end)), {}, {}, {}
+  return list
+end
+
+--- Gives each run its lane, the first of its host that was free; gives the lanes' names as ticks.
+local function lanes_of(list)
+  local lanes <const>, names <const> = {}, {}
+  for _, b in ipairs(list) do
+    for i, one in ipairs(lanes) do
+      if one.host == b.host and one.free <= b.from then b.lane = b.lane or i end
+    end
+    if not b.lane then
+      b.lane = #lanes + 1
+      lanes[b.lane] = {host = b.host}
+      names[b.lane] = {b.lane, ("%s %d"):format(b.host, b.lane)}
+    end
+    lanes[b.lane].free = b.to
+  end
+  return names
+end
+
+--- When trials ran: an area for each, in the first lane of its host that was free.
+function kinds.timeline(s)
+  local list <const> = runs_of(s)
+  if #list == 0 then core.raise("option", "no trial has run yet") end
+  local names <const>, zero <const> = lanes_of(list), list[1].from
   local _ <const>, last <const> = parts.ends(list, function(b) return b.to end)
   local unit <const> = last - zero > 3 * 3600 and 3600 or last - zero > 180 and 60 or 1
+  local span <const>, areas <const>, order <const> = (last - zero) / unit, {}, {}
+  for _, b in ipairs(list) do
+    local state <const> = STATES[b.t.state] and b.t.state or "failed"
+    if not areas[state] then
+      areas[state], order[#order + 1] = {{}, {}, {}}, state
+    end
+    local from <const>, took <const> = (b.from - zero) / unit, (b.to - b.from) / unit
+    local to <const> = from + math.max(SHORTEST * span, took - math.min(GAP * span, took / 5))
+    for _, x in ipairs{from, to, 0 / 0} do
+      for k, v in ipairs{x, b.lane - 0.3, b.lane + 0.3} do table.insert(areas[state][k], v) end
+    end
+  end
   local fig <const> = figure{title = ("%s: %d trials"):format(s.name, #list), ylabel = "process",
     xlabel = unit == 3600 and "hours" or unit == 60 and "minutes" or "seconds"}
-  for _, b in ipairs(list) do
-    local lane
-    for i, one in ipairs(lanes) do
-      if one.host == b.host and one.free <= b.from then lane = lane or i end
-    end
-    if not lane then
-      lane = #lanes + 1
-      lanes[lane] = {host = b.host}
-      names[lane] = {lane, ("%s %d"):format(b.host, lane)}
-    end
-    lanes[lane].free = b.to
-    local state <const> = (b.t.state == "ok" or b.t.state == "pruned" or b.t.state == "running") and b.t.state or "failed"
-    local from <const>, to <const> = (b.from - zero) / unit, (b.to - zero) / unit
-    fig:line({from, math.max(to, from + 0.002 * (last - zero) / unit)}, {lane, lane}, {width = 8, colour = STATES[state] or "red",
-      label = not labelled[state] and state or nil})
-    labelled[state] = true
+  for _, state in ipairs(order) do
+    local x <const>, low <const>, high <const> = table.unpack(areas[state])
+    fig:band(x, low, high, {colour = STATES[state] or "red", alpha = 0.9, label = state})
   end
-  return fig:axes{yticks = names, ylim = {0.4, #lanes + 0.6}, legend = "outside"}
+  return fig:axes{yticks = names, ylim = {0.4, #names + 0.6}, legend = "outside"}
 end
 
 --- What no other combination beats in both.
