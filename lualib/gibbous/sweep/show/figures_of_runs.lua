@@ -62,7 +62,7 @@ function kinds.curve(s)
   return fig
 end
 
-local SHORTEST <const>, GAP <const> = 0.002, 0.003       -- of all the time: how long a trial looks at least, what parts it from the next
+local SHORTEST <const>, GAP <const> = 0.002, 0.003       -- of all the time: how long a trial looks at least, how far from the next
 
 --- {t, host, from, to} of each trial that has run, by their beginnings, in seconds.
 local function runs_of(s)
