@@ -76,6 +76,21 @@ describe("a word of the command line", function()
     assert.equal("gibbous: doctor takes --json alone, got 'nonsense'\n", said("doctor", "nonsense"))
   end)
 
+  it("behind a command or its verb asks what that does", function()
+    local of <const> = {
+      {"gibbous doctor [--json]", "doctor"}, {"gibbous new NAME", "new"}, {"gibbous data list|info", "data"},
+      {"gibbous sweep VERB SCRIPT|STORE", "sweep"}, {"gibbous sweep run SCRIPT", "sweep", "run"},
+      {"gibbous sweep ls SCRIPT|STORE", "sweep", "ls"}, {"gibbous sweep VERB SCRIPT|STORE", "sweep", "zzqx"},
+      {"gibbous data list|info", "data", "list"}, {"gibbous data synth --like", "data", "synth"},
+    }
+    for _, word in ipairs{"-h", "--help"} do
+      for _, c in ipairs(of) do
+        local out <const>, err <const>, code <const> = process.run{c[2], c[3] or word, c[3] and word}
+        assert.same({"", 0, c[1]}, {err, code, out:sub(1, #c[1])})
+      end
+    end
+  end)
+
   it("asks for the usage", function()
     for _, word in ipairs{"-h", "--help", "help"} do
       local out <const>, err <const>, code <const> = process.run{word}
@@ -153,7 +168,7 @@ describe("gibbous stubs", function()
 
   it("says what is wrong", function()
     assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs"})))
-    assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs", "--help"})))
+    assert.equal("gibbous: stubs needs DIR: gibbous stubs DIR\n", (select(2, process.run{"stubs", "--hlep"})))
     assert.matches("cannot make the directory /dev/null/x/library", (select(2, process.run{"stubs", "/dev/null/x"})))
   end)
 end)

@@ -99,9 +99,22 @@ function M.example(words) return written(require "gibbous.commands.example".comm
 
 function M.sweep(words) return require "gibbous.sweep.command"(words) end
 
+local has_verbs <const> = {data = true, sweep = true}
+
+--- The topic of a command that is asked for help: --help or -h behind it, or behind its verb. nil where it is not asked.
+local function asked_about(name, words)
+  local function asks(word) return word == "--help" or word == "-h" end
+  if asks(words[1]) then return {"gibbous", name} end
+  if not has_verbs[name] or not asks(words[2]) then return nil end
+  local is_described <const> = require "gibbous.reference".of(("gibbous %s %s"):format(name, words[1])) ~= nil
+  return {"gibbous", name, is_described and words[1] or nil}
+end
+
 --- Runs a command by its name.
 return function(name, ...)
   local f <const> = M[name]
   if not f then core.raise("internal", ("there is no command '%s'"):format(name)) end
+  local topic <const> = asked_about(name, {...})
+  if topic then return M.help(topic) end
   return f{...}
 end
