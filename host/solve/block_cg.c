@@ -255,7 +255,7 @@ static bool is_active (const block *s) {
   return false;
 }
 
-/* All columns are tested anew: a column that converged may exceed the tolerance again, since the block still moves it. */
+/* Tests all columns, also those that had converged: each step of the block changes their residuals, too. */
 static void test (block *s) {
   gb_refinement *q = &s->q;
   for (size_t k = 0; k < s->live; k++) {
